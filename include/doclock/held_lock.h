@@ -118,7 +118,7 @@ class DOCLOCK_EXPORT HeldLock {
   template <detail::TokenFor<void> Token = detail::DefaultToken>
   auto RenewAsync(Duration ttl = {}, Token&& token = Token()) {
     CheckTtl(ttl);
-    return Start(detail::RenewOperation<detail::HeldKept>{Active()->lease, ttl.ms(), {Active()}},
+    return Start(detail::RenewOperation<detail::HeldKept>{{Active()->lease, {Active()}}, ttl.ms()},
                  std::forward<Token>(token));
   }
   /// Release() with a completion token. The handle keeps the lock if the release fails for a reason
@@ -127,13 +127,13 @@ class DOCLOCK_EXPORT HeldLock {
   auto ReleaseAsync(Token&& token = Token()) {
     return Start(
         detail::WriteOperation<detail::HeldEnded>{
-            Active()->lease, WriteKind::kRelease, Body(), {Active()}},
+            {Active()->lease, {Active()}}, WriteKind::kRelease, Body()},
         std::forward<Token>(token));
   }
   /// Detach() with a completion token.
   template <detail::TokenFor<void> Token = detail::DefaultToken>
   auto DetachAsync(Token&& token = Token()) {
-    return Start(detail::DetachOperation<detail::HeldEnded>{Active()->lease, {Active()}},
+    return Start(detail::DetachOperation<detail::HeldEnded>{{Active()->lease, {Active()}}},
                  std::forward<Token>(token));
   }
 

@@ -160,7 +160,8 @@ class Locked {
     const auto engine = state->binding->engine;
     auto lease = state->lease;
     return detail::Initiate(
-        engine, detail::DetachOperation<DetachedFn>{std::move(lease), DetachedFn{std::move(state)}},
+        engine,
+        detail::DetachOperation<DetachedFn>{{std::move(lease), DetachedFn{std::move(state)}}},
         std::forward<Token>(token));
   }
 
@@ -262,7 +263,7 @@ class Locked {
     auto lease = after.state->lease;
     return detail::Initiate(
         engine,
-        detail::WriteOperation<After>{std::move(lease), kind, std::move(body), std::move(after)},
+        detail::WriteOperation<After>{{std::move(lease), std::move(after)}, kind, std::move(body)},
         std::forward<Token>(token));
   }
 

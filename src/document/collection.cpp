@@ -84,10 +84,6 @@ void CheckSameCollection(const Collection& open, const LockFieldNames& fields,
   }
 }
 
-std::string DocumentName(const Collection& collection, const Key& key) {
-  return collection.name() + "/" + key.ToString();
-}
-
 std::string FieldList(const std::vector<std::string>& fields) {
   std::string list;
   for (const std::string& field : fields) list += (list.empty() ? "" : ",") + field;

@@ -21,9 +21,6 @@ DOCLOCK_EXPORT void CheckLockFieldNames(const LockFieldNames& fields);
 DOCLOCK_EXPORT void CheckSameCollection(const Collection& open, const LockFieldNames& fields,
                                         std::chrono::milliseconds default_ttl);
 
-/// "collection/key", for messages.
-DOCLOCK_EXPORT std::string DocumentName(const Collection& collection, const Key& key);
-
 /// The fields of an index as one text: "a,b.c".
 DOCLOCK_EXPORT std::string FieldList(const std::vector<std::string>& fields);
 

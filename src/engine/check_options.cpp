@@ -38,8 +38,7 @@ void CheckManagerOptions(const Store* store, const ManagerOptions& options) {
 }
 
 void CheckLockOptions(const LockOptions& options) {
-  Require(options.ttl == kRepositoryTtl || (options.ttl >= kMinTtl && options.ttl <= kMaxTtl),
-          "LockOptions::ttl", "100 ms to 24 hours");
+  if (options.ttl != kRepositoryTtl) CheckTtl(options.ttl, "LockOptions::ttl");
   Require(options.wait >= Duration(), "LockOptions::wait", "zero or more");
   Require(options.min_hold >= Duration() && options.min_hold <= kMaxTtl, "LockOptions::min_hold",
           "0 to 24 hours");
@@ -56,6 +55,10 @@ void CheckLockOptions(const LockOptions& options) {
           "1 ms to 24 hours, or kForever");
   CheckText(options.owner, "LockOptions::owner");
   CheckText(options.group, "LockOptions::group");
+}
+
+void CheckTtl(Duration ttl, const char* field) {
+  Require(ttl >= kMinTtl && ttl <= kMaxTtl, field, "100 ms to 24 hours");
 }
 
 }  // namespace doclock::detail

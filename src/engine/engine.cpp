@@ -126,7 +126,7 @@ bool Engine::Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl
     return true;
   }
   Lose(lease);
-  ReleaseInBackground(*this, *lease.collection, lease.key, lease.lock_id, lease.mode, Now() + ttl);
+  ReleaseInBackground(lease, Now() + ttl);
   return false;
 }
 
@@ -145,7 +145,7 @@ void Engine::Lose(Lease& lease) noexcept {
 void Engine::GiveBackLost(Lease& lease) noexcept {
   const TimePoint until = lease.stored_until();
   if (closed() || until <= std::max(lease.deadline(), Now())) return;
-  ReleaseInBackground(*this, *lease.collection, lease.key, lease.lock_id, lease.mode, until);
+  ReleaseInBackground(lease, until);
 }
 
 void Engine::Hear(Collection& collection, const LockHint& hint) noexcept {

@@ -1,10 +1,13 @@
 #include "engine/failure.h"
 
 #include <array>
+#include <chrono>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "engine/engine.h"
+#include "engine/holder_text.h"
 
 namespace doclock::detail {
 namespace {
@@ -60,6 +63,76 @@ AllFailures& Lasting() noexcept {
   return *all;
 }
 
+bool IsInsert(const StoreOp& op) {
+  return op.kind == OpKind::kSave && static_cast<const SaveOp&>(op).save == SaveKind::kInsert;
+}
+
+/// Is the lock free, but kept closed by min_hold?
+bool IsClosed(const StoreOp& op) {
+  return op.status == OpStatus::kBusy && op.detail && op.detail->kept_closed;
+}
+
+std::string ForAnother(const StoreOp& op) {
+  if (!op.detail->remaining) return {};
+  const auto left = std::chrono::ceil<std::chrono::seconds>(*op.detail->remaining);
+  return " for another " + std::to_string(left.count()) + " s";
+}
+
+Errc CodeOf(const StoreOp& op) noexcept {
+  switch (op.status) {
+    case OpStatus::kBusy:
+      return Errc::kBusy;
+    case OpStatus::kMissing:
+      return Errc::kNotFound;
+    case OpStatus::kConflict:
+      return Errc::kConflict;
+    case OpStatus::kLost:
+      return Errc::kLost;
+    case OpStatus::kInDoubt:
+      return Errc::kInDoubt;
+    default:
+      return op.detail ? op.detail->code : Errc::kUnavailable;
+  }
+}
+
+std::string TextOf(const StoreOp& op) {
+  const std::string what = Describe(*op.collection, *op.key);
+  switch (op.status) {
+    case OpStatus::kBusy:
+      return what + (IsClosed(op) ? " is kept closed" + ForAnother(op) : " is locked");
+    case OpStatus::kMissing:
+      return "there is no " + what;
+    case OpStatus::kConflict:
+      return what + (IsInsert(op) ? " exists already" : " was changed by another client");
+    case OpStatus::kLost:
+      return "the lock of " + what + " is not held any more";
+    case OpStatus::kInDoubt:
+      return "the outcome of a write to " + what + " is unknown";
+    default:
+      return what + " could not be used";
+  }
+}
+
+void Fill(Failure& failure, const StoreOp& op) {
+  failure.message = TextOf(op);
+  failure.document = NameOf(*op.collection, *op.key);
+  if (!op.detail) return;
+  const OpDetail& detail = *op.detail;
+  failure.kept_closed = IsClosed(op);
+  failure.holder = detail.holder;
+  failure.remaining = detail.remaining;
+  failure.found = detail.found_version;
+  failure.index = detail.index;
+  if (op.status == OpStatus::kBusy && !detail.holder.name.empty()) {
+    failure.message += " by " + HolderText(detail.holder);
+  }
+  if (op.status == OpStatus::kConflict && !detail.index.empty()) {
+    failure.message = Describe(*op.collection, *op.key) + " was refused by the unique index '" +
+                      detail.index + "'";
+  }
+  if (!detail.message.empty()) failure.message += ": " + detail.message;
+}
+
 }  // namespace
 
 void Failure::Throw() const { std::rethrow_exception(AsException()); }
@@ -98,6 +171,10 @@ FailurePtr MakeFailure(Errc code, const Collection& collection, const Key& key, 
     failure.document = NameOf(collection, key);
     failure.message = before + Describe(collection, key) + after;
   });
+}
+
+FailurePtr FailureOf(const StoreOp& op) noexcept {
+  return FilledFailure(CodeOf(op), [&](Failure& failure) { Fill(failure, op); });
 }
 
 FailurePtr CopyOf(const Failure& failure) noexcept {

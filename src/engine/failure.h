@@ -17,6 +17,8 @@ FailurePtr WithoutText(Errc code) noexcept;
 FailurePtr NoMemory() noexcept;
 /// The document that a failure is about.
 std::shared_ptr<const DocumentId> NameOf(const Collection& collection, const Key& key);
+/// The caller's failure for an operation that did not end in kDone.
+FailurePtr FailureOf(const StoreOp& op) noexcept;
 FailurePtr CopyOf(const Failure& failure) noexcept;
 /// What the exception that is being handled says: NoMemory() for std::bad_alloc, kUnavailable for
 /// exceptions of others.

@@ -1,6 +1,7 @@
 #include <stdexcept>
 
 #include "doclock/detail/facade.h"
+#include "engine/check_options.h"
 #include "engine/engine.h"
 
 namespace doclock::detail {
@@ -13,7 +14,7 @@ void Require(bool holds, const char* rule) {
 }
 
 void CheckOptions(const RepositoryOptions& options) {
-  Require(options.ttl >= kMinTtl && options.ttl <= kMaxTtl, "ttl must be 100 ms to 24 hours");
+  CheckTtl(options.ttl, "RepositoryOptions::ttl");
   Require(options.update_retries >= 0 && options.update_retries <= kMostUpdateRetries,
           "update_retries must be 0 to 1000");
   Require(options.update_wait >= Duration(), "update_wait must be zero or more");
@@ -26,9 +27,8 @@ BindingPtr Bind(const LockManager& manager, const std::string& name, RepositoryO
   CheckOptions(options);
   auto binding = std::make_shared<Binding>();
   binding->engine = manager.engine();
-  binding->collection =
-      StoreOf(binding->engine)
-          .Open(name, options.lock_fields ? *options.lock_fields : default_names, options.ttl.ms());
+  binding->collection = binding->engine->store().Open(
+      name, options.lock_fields ? *options.lock_fields : default_names, options.ttl.ms());
   binding->options = std::move(options);
   return binding;
 }

@@ -3,7 +3,6 @@
 
 #include "doclock/detail/facade.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
 
 namespace doclock::detail {
 namespace {
@@ -49,7 +48,7 @@ Store& OpenStoreOf(const Binding& binding) {
   if (const auto closed = WhyClosed(*binding.engine)) {
     closed->Throw();
   }
-  return StoreOf(binding.engine);
+  return binding.engine->store();
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "doclock/detail/facade.h"
 #include "engine/attempt_each.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
+#include "engine/failure.h"
 
 namespace doclock::detail {
 namespace {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <numeric>
 
-#include "doclock/errors.h"
 #include "locking/order.h"
 #include "rules/fault.h"
 
@@ -78,16 +77,12 @@ bool Join(CommitOp& commit, void* native) {
 }
 
 void RunGuarded(const CommitOp& commit, const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const InDoubtException& error) {
-    ForEach(commit, [&](StoreOp& op) { op.Doubt(error.what()); });
-  } catch (const Error& error) {
-    ForEach(commit, [&](StoreOp& op) { op.Fail(error.errc(), error.what()); });
-  } catch (...) {
-    ForEach(commit, &StoreOp::MakePending);
-    throw;
-  }
+  Guarded(run, [&](const auto& settle) {
+    ForEach(commit, [&](StoreOp& op) {
+      op.MakePending();
+      settle(op);
+    });
+  });
 }
 
 }  // namespace doclock::locking

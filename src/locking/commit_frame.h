@@ -5,10 +5,28 @@
 #include <span>
 #include <vector>
 
+#include "doclock/errors.h"
 #include "doclock/export.h"
 #include "doclock/store.h"
 
 namespace doclock::locking {
+
+/// Calls `run`. If it throws an Error, that is the result of the operations that `for_each_open`
+/// shows. @throws what else it throws; then they are pending
+template <class Run, class ForEachOpen>
+void Guarded(const Run& run, const ForEachOpen& for_each_open) {
+  try {
+    run();
+  } catch (const InDoubtException& error) {
+    for_each_open([&](StoreOp& op) { op.Doubt(error.what()); });
+  } catch (const Error& error) {
+    for_each_open([&](StoreOp& op) { op.Fail(error.errc(), error.what()); });
+  } catch (...) {
+    // What was decided may be stored, or not.
+    for_each_open([](StoreOp& op) { op.status = OpStatus::kPending; });
+    throw;
+  }
+}
 
 // What every store does around the writes of a CommitOp.
 
@@ -27,8 +45,7 @@ DOCLOCK_EXPORT void KeepOnly(const StoreOp& refused, const CommitOp& commit) noe
 /// Calls the joined work. False: it threw, and nothing is to be stored.
 DOCLOCK_EXPORT bool Join(CommitOp& commit, void* native);
 
-/// Calls `run`. If it throws an Error, that is the result of all operations.
-/// @throws what else it throws; then none has a result
+/// Guarded, with all operations; none has a result if it throws.
 DOCLOCK_EXPORT void RunGuarded(const CommitOp& commit, const std::function<void()>& run);
 
 }  // namespace doclock::locking

@@ -17,6 +17,13 @@ void Change::RefuseBy(std::string index) {
   detail->index = std::move(index);
 }
 
+void Change::Fail(OpStatus result, Errc code, std::string text) {
+  outcome = result;
+  detail = std::make_unique<OpDetail>();
+  detail->code = code;
+  detail->message = std::move(text);
+}
+
 Raced::~Raced() = default;
 Unit::~Unit() = default;
 

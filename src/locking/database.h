@@ -109,6 +109,8 @@ struct Change {
   [[nodiscard]] LockHint Hint() const { return {hash, grant}; }
   /// Committed: this unique index has refused it. @param index its fields
   DOCLOCK_EXPORT void RefuseBy(std::string index);
+  /// Committed: `result` is kFailed or kInDoubt.
+  DOCLOCK_EXPORT void Fail(OpStatus result, Errc code, std::string text);
   [[nodiscard]] bool IsDecided() const noexcept { return erased || edited || now.has_value(); }
   /// The entry to change: the stored one, or a copy of the loaded one at first, or an empty one.
   /// @param body does its body change too?

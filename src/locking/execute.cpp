@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/errors.h"
+#include "locking/commit_frame.h"
 #include "locking/decide.h"
 #include "locking/order.h"
 #include "locking/races.h"
@@ -44,22 +44,6 @@ void Settle(StoreOp& op, const Change& change) {
   if (op.status == OpStatus::kBusy) return;
   op.status = change.outcome;
   op.detail = std::make_unique<OpDetail>(*change.detail);
-}
-
-/// Runs a unit. If it fails, so do the operations that `for_each_open` shows.
-template <class Run, class ForEachOpen>
-void Guarded(const Run& run, const ForEachOpen& for_each_open) {
-  try {
-    run();
-  } catch (const InDoubtException& error) {
-    for_each_open([&](StoreOp& op) { op.Doubt(error.what()); });
-  } catch (const Error& error) {
-    for_each_open([&](StoreOp& op) { op.Fail(error.errc(), error.what()); });
-  } catch (...) {
-    // What was decided may be stored, or not.
-    for_each_open([](StoreOp& op) { op.status = OpStatus::kPending; });
-    throw;
-  }
 }
 
 /// Lets the database carry out what it can without a unit.

@@ -216,9 +216,7 @@ void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std:
       change->outcome = OpStatus::kPending;
       continue;
     }
-    change->outcome = OpStatus::kInDoubt;
-    change->detail = std::make_unique<OpDetail>();
-    change->detail->message = "whether the write was done is not known";
+    change->Fail(OpStatus::kInDoubt, Errc::kInDoubt, "whether the write was done is not known");
   }
 }
 

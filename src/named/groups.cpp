@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "doclock/lock_admin.h"
+#include "engine/check_options.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
+#include "engine/failure.h"
 #include "named/status.h"
 
 namespace doclock {
@@ -91,9 +92,7 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
 }  // namespace
 
 std::vector<LockStatus> LockAdmin::RenewGroup(std::string_view group, Duration ttl) const {
-  if (ttl != Duration() && (ttl < kMinTtl || ttl > kMaxTtl)) {
-    throw std::invalid_argument("LockAdmin::RenewGroup: ttl must be 100 ms to 24 hours");
-  }
+  if (ttl != Duration()) detail::CheckTtl(ttl, "LockAdmin::RenewGroup: ttl");
   auto members = MembersOf(bound(), group);
   Outcome outcome;
   const std::span<Member> all(members);

@@ -1,7 +1,8 @@
 #include "doclock/held_lock.h"
 
-#include <stdexcept>
 #include <variant>
+
+#include "engine/check_options.h"
 
 namespace doclock {
 
@@ -43,8 +44,7 @@ bool HeldLock::held() const noexcept {
 }
 
 void HeldLock::CheckTtl(Duration ttl) {
-  if (ttl == Duration() || (ttl >= kMinTtl && ttl <= kMaxTtl)) return;
-  throw std::invalid_argument("HeldLock::Renew: ttl must be 100 ms to 24 hours");
+  if (ttl != Duration()) detail::CheckTtl(ttl, "HeldLock::Renew: ttl");
 }
 
 void HeldLock::Renew(Duration ttl) {

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "engine/check_options.h"
 #include "named/mutex_state.h"
 #include "named/shared_mutex_state.h"
 
@@ -32,9 +33,7 @@ detail::AcquireSpec NamedSpec(const detail::Binding& binding, const LockOptions&
 LockProvider::LockProvider(LockManager manager, const std::string& collection,
                            LockProviderOptions options)
     : manager_(std::move(manager)) {
-  if (options.ttl < kMinTtl || options.ttl > kMaxTtl) {
-    throw std::invalid_argument("LockProviderOptions::ttl must be 100 ms to 24 hours");
-  }
+  detail::CheckTtl(options.ttl, "LockProviderOptions::ttl");
   RepositoryOptions for_documents;
   for_documents.ttl = options.ttl;
   for_documents.lock_fields = std::move(options.lock_fields);

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 #include "doclock/lock_admin.h"
+#include "engine/check_options.h"
 #include "engine/engine.h"
 #include "engine/failure.h"
-#include "engine/procedures/procedure.h"
 #include "named/status.h"
 
 namespace doclock {
@@ -45,9 +44,7 @@ LockStatus LockOf(const detail::Binding& binding, const Key& key, const LockFiel
 
 LockStatus LockAdmin::Renew(const Key& key, const LockFields& lock, Duration ttl) const {
   const detail::Binding& binding = bound();
-  if (ttl != Duration() && (ttl < kMinTtl || ttl > kMaxTtl)) {
-    throw std::invalid_argument("LockAdmin::Renew: ttl must be 100 ms to 24 hours");
-  }
+  if (ttl != Duration()) detail::CheckTtl(ttl, "LockAdmin::Renew: ttl");
   LockStatus status = LockOf(binding, key, lock);
   RenewOp op(*binding.collection, key);
   op.lock_id = *lock.id;

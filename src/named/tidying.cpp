@@ -6,7 +6,6 @@
 #include "document/throttle.h"
 #include "engine/engine.h"
 #include "engine/failure.h"
-#include "engine/procedures/procedure.h"
 #include "named/status.h"
 
 namespace doclock {

@@ -19,9 +19,9 @@ struct StoreModule {
   /// @param patience how long to wait for a server; none: as long as the store does by itself
   std::shared_ptr<Store> (*open)(std::string_view url, OpenMode mode,
                                  std::optional<Duration> patience);
-  /// Returns the driver's own version, for `doclock --version`.
+  /// Returns the driver's own version, for `doclock --version`; null: it is left out there.
   const char* (*driver_version)();
-  /// Keeps the driver from printing anything, in the whole process.
+  /// Keeps the driver from printing anything, in the whole process; null: it never does.
   void (*silence_driver)();
 };
 

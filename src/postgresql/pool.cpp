@@ -16,15 +16,8 @@ constexpr int kMostLent = 16;
 /// Beside those: calls that wait for the rows of other programs keep no lease from being renewed,
 /// and units that ask the standbys do not wait for each other's connections.
 constexpr int kMore = 1;
-/// Less than half of the store's lanes: the others are for documents that nobody keeps.
-constexpr int kMostRowWaits = 4;
 
 }  // namespace
-
-RowWait::RowWait(std::atomic<int>& turns, bool wanted) noexcept
-    : turns_(turns), has_turn_(wanted && ++turns <= kMostRowWaits) {
-  if (wanted && !has_turn_) --turns_;
-}
 
 std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
   try {

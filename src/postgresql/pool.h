@@ -13,24 +13,6 @@
 
 namespace doclock::postgresql {
 
-/// A turn to wait in the server for a row that another transaction keeps. Only some of a store's
-/// calls have one at once: each of them keeps a lane (StoreTraits) for as long as it waits.
-class RowWait {
- public:
-  /// Has no turn if `wanted` is false, or too many others have one.
-  RowWait(std::atomic<int>& turns, bool wanted) noexcept;
-  RowWait(const RowWait&) = delete;
-  RowWait& operator=(const RowWait&) = delete;
-  ~RowWait() {
-    if (has_turn_) --turns_;
-  }
-  [[nodiscard]] bool has_turn() const noexcept { return has_turn_; }
-
- private:
-  std::atomic<int>& turns_;
-  bool has_turn_;
-};
-
 /// The connections of one store. Thread-safe. The pool outlives those that it gave out.
 class Pool {
  public:

@@ -7,6 +7,7 @@
 
 #include "document/json/row_filter.h"
 #include "postgresql/listener.h"
+#include "postgresql/row_wait.h"
 #include "postgresql/rows.h"
 #include "postgresql/scan.h"
 #include "postgresql/texts.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "doclock/errors.h"
-#include "document/collection.h"
 
 namespace doclock::testing {
 namespace {
@@ -74,7 +73,7 @@ class Lock {
   }
 
  private:
-  [[nodiscard]] std::string Name() const { return DocumentName(*collection_, key_); }
+  [[nodiscard]] std::string Name() const { return collection_->name() + "/" + key_.ToString(); }
   [[noreturn]] void ThrowNoDocument() const {
     throw NotFoundException("doclock: there is no document " + Name());
   }

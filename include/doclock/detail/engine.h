@@ -242,8 +242,6 @@ DOCLOCK_EXPORT void QueryAsync(const EnginePtr&, Collection&, Filter,
 
 /// Runs a task where users' callbacks run (for handlers that name no executor).
 DOCLOCK_EXPORT void RunOnNotifier(const EnginePtr&, std::function<void()> task);
-/// The store, for EnsureIndex, Purge and Open.
-DOCLOCK_EXPORT Store& StoreOf(const EnginePtr&) noexcept;
 
 /// Refuses, by name, a body that cannot be stored exactly on every store: not an object, a
 /// top-level name that is empty, holds NUL or '.', begins with '$', is `_id` or a lock field's; NaN

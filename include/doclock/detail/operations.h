@@ -93,52 +93,40 @@ struct TryAllOperation : Op {
 template <class Op>
 TryAllOperation(Op) -> TryAllOperation<Op>;
 
-/// A write under a lock. `After` updates the handle once the write succeeded.
+/// Changes or ends a lock that is held. `After` updates the handle once that succeeded.
 template <class After>
-struct WriteOperation {
+struct LeaseOperation {
   using Raw = FailurePtr;
   using Result = void;
   LeasePtr lease;
+  After after;
+
+  void Finish(Raw&& failure) {
+    ThrowIf(failure);
+    after();
+  }
+};
+
+template <class After>
+struct WriteOperation : LeaseOperation<After> {
   WriteKind kind = WriteKind::kRelease;
   Body body;
-  After after;
 
   void Start(const AsyncContext&, WriteDone done) {
-    WriteAsync(lease, kind, std::move(body), std::move(done));
-  }
-  void Finish(Raw&& failure) {
-    ThrowIf(failure);
-    after();
+    WriteAsync(this->lease, kind, std::move(body), std::move(done));
   }
 };
 
 template <class After>
-struct RenewOperation {
-  using Raw = FailurePtr;
-  using Result = void;
-  LeasePtr lease;
+struct RenewOperation : LeaseOperation<After> {
   std::chrono::milliseconds ttl{};
-  After after;
 
-  void Start(const AsyncContext&, WriteDone done) { RenewAsync(lease, ttl, std::move(done)); }
-  void Finish(Raw&& failure) {
-    ThrowIf(failure);
-    after();
-  }
+  void Start(const AsyncContext&, WriteDone done) { RenewAsync(this->lease, ttl, std::move(done)); }
 };
 
 template <class After>
-struct DetachOperation {
-  using Raw = FailurePtr;
-  using Result = void;
-  LeasePtr lease;
-  After after;
-
-  void Start(const AsyncContext&, WriteDone done) { DetachAsync(lease, std::move(done)); }
-  void Finish(Raw&& failure) {
-    ThrowIf(failure);
-    after();
-  }
+struct DetachOperation : LeaseOperation<After> {
+  void Start(const AsyncContext&, WriteDone done) { DetachAsync(this->lease, std::move(done)); }
 };
 
 struct ValueReleaseOperation {

@@ -32,12 +32,7 @@ std::string Padded(std::string text, std::size_t width) {
 /// Cuts what is wider than the terminal.
 std::string Cut(std::string line, std::size_t width) {
   if (width == 0 || WidthOf(line) <= width) return line;
-  std::size_t end = 0;
-  for (std::size_t shown = 0; shown + 3 < width && end < line.size(); ++shown) {
-    do ++end;
-    while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80);
-  }
-  return line.substr(0, end) + "...";
+  return std::string(FirstCharacters(line, std::max(width, std::size_t{3}) - 3)) + "...";
 }
 
 std::string RowOf(const DocumentLine& document, std::size_t width) {

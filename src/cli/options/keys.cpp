@@ -8,18 +8,17 @@
 
 #include <boost/uuid/string_generator.hpp>
 
+#include "doclock/uuid_json.h"
+
 namespace doclock::cli {
 namespace {
 
 ObjectId ParseObjectId(const std::string& text) {
-  ObjectId id;
-  if (text.size() != 24 || text.find_first_not_of("0123456789abcdefABCDEF") != text.npos) {
+  try {
+    return ObjectIdFromText(text);
+  } catch (const std::invalid_argument&) {
     throw std::invalid_argument("KEY: an oid is 24 hexadecimal digits");
   }
-  for (std::size_t i = 0; i < id.bytes.size(); ++i) {
-    id.bytes[i] = static_cast<std::uint8_t>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-  }
-  return id;
 }
 
 Uuid ParseUuid(const std::string& text) {

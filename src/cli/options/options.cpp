@@ -1,11 +1,11 @@
 #include "cli/options/options.h"
 
-#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <system_error>
 
 #include "doclock/lock_options.h"
+#include "document/collection.h"
 #include "document/values/utf8.h"
 
 namespace doclock::cli {
@@ -60,15 +60,12 @@ CLI::Option* AddNumber(CLI::App* app, const std::string& name, std::int64_t& whe
 CLI::Option* AddCollection(CLI::App* app, const std::string& name, std::string& where,
                            const std::string& help) {
   const auto check = [](std::string& text) -> std::string {
-    const auto good = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '_' || c == '.' || c == '-';
-    };
-    const bool is_name = !text.empty() && text.size() <= 64 && text[0] != '.' && text[0] != '-' &&
-                         std::all_of(text.begin(), text.end(), good);
-    return is_name
-               ? ""
-               : "must be 1 to 64 of the characters A-Z a-z 0-9 _ . - and not begin with . or -";
+    try {
+      CheckCollectionName(text);
+      return {};
+    } catch (const std::invalid_argument&) {
+      return "must be 1 to 64 of the characters A-Z a-z 0-9 _ . - and not begin with . or -";
+    }
   };
   return app->add_option(name, where, help)
       ->check(CLI::Validator(check, "", ""))

@@ -22,12 +22,8 @@ constexpr const char* kKeys = "q quit   s sort   / filter   arrows scroll";
 
 /// The text in exactly so many characters.
 std::string Fitted(std::string_view printable, std::size_t width) {
-  std::size_t end = 0, shown = 0;
-  for (; end < printable.size() && shown < width; ++shown) {
-    do ++end;
-    while (end < printable.size() && (static_cast<unsigned char>(printable[end]) & 0xc0) == 0x80);
-  }
-  return std::string(printable.substr(0, end)) + std::string(width - shown, ' ');
+  const std::string_view first = FirstCharacters(printable, width);
+  return std::string(first) + std::string(width - WidthOf(first), ' ');
 }
 
 std::string RateText(double rate) {

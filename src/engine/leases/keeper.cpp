@@ -248,8 +248,7 @@ void Keeper::OnRenewed(RenewalBatch& batch) noexcept {
       case OpStatus::kInDoubt:
         lease->NoteStoredUntil(engine_.Now() + op.ttl);
         if (lease->lost()) {  // it may have been renewed, and no handle uses it
-          ReleaseInBackground(engine_, *lease->collection, lease->key, lease->lock_id, lease->mode,
-                              engine_.Now() + op.ttl);
+          ReleaseInBackground(*lease, engine_.Now() + op.ttl);
           break;
         }
         [[fallthrough]];

@@ -14,6 +14,10 @@ enum class Ghost : bool { kNo, kYes };
 void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
                          const Uuid& lock_id, LockMode mode, TimePoint until,
                          Ghost ghost = Ghost::kNo) noexcept;
+inline void ReleaseInBackground(const Lease& lease, TimePoint until) noexcept {
+  ReleaseInBackground(*lease.engine, *lease.collection, lease.key, lease.lock_id, lease.mode,
+                      until);
+}
 
 /// Removes a waiter's entry from the store's queue, and releases the lock if the waiter was granted
 /// it meanwhile.

@@ -79,7 +79,4 @@ inline std::int64_t VersionLeft(const SaveOp& op) noexcept {
   return op.save == SaveKind::kInsert ? 1 : op.expected + 1;
 }
 
-/// The caller's failure for an operation that did not end in kDone.
-FailurePtr FailureOf(const StoreOp& op) noexcept;
-
 }  // namespace doclock::detail

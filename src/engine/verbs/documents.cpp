@@ -248,6 +248,4 @@ void RunOnNotifier(const EnginePtr& engine, std::function<void()> task) {
   engine->runtime().Notify(std::move(task));
 }
 
-Store& StoreOf(const EnginePtr& engine) noexcept { return engine->store(); }
-
 }  // namespace doclock::detail

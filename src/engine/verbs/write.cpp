@@ -23,8 +23,7 @@ void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
     return;
   }
   // The store is unavailable: try until the lease ends there; no caller waits for it.
-  ReleaseInBackground(engine, *lease.collection, lease.key, lease.lock_id, lease.mode,
-                      lease.stored_until());
+  ReleaseInBackground(lease, lease.stored_until());
 }
 
 }  // namespace
@@ -51,8 +50,7 @@ void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDon
 void GiveBack(Grant grant) noexcept {
   if (!grant.lease || !grant.lease->engine->closed()) return;  // the Grant does it
   const LeasePtr lease = std::move(grant.lease);
-  ReleaseInBackground(*lease->engine, *lease->collection, lease->key, lease->lock_id, lease->mode,
-                      lease->stored_until());
+  ReleaseInBackground(*lease, lease->stored_until());
 }
 
 void Abandon(LeasePtr lease) noexcept {

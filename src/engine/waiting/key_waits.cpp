@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/failure.h"
 #include "engine/holder_text.h"
 #include "engine/leases/lease.h"
 #include "engine/leases/probation.h"
 #include "engine/procedures/background_release.h"
-#include "engine/procedures/procedure.h"
 #include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/failure.h"
 #include "engine/procedures/background_release.h"
-#include "engine/procedures/procedure.h"
 #include "engine/runtime/jitter.h"
 
 namespace doclock::detail {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
+#include "engine/failure.h"
 #include "engine/runtime/insist.h"
 #include "engine/waiting/pending_set.h"
 

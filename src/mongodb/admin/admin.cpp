@@ -66,20 +66,6 @@ Doc SearchIndex(const IndexSpec& index) {
                     "doclock_" + EscapedFieldList(index) + (index.descending ? "_down" : "_up"));
 }
 
-/// Of the server's error_codes.yml.
-constexpr int kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
-
-bool IsIndexConflict(const Reply& reply) {
-  return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
-}
-
-void CreateIndex(Server& server, const Collection& collection, const Doc& spec, Reply& reply) {
-  Doc command;
-  command.Add("createIndexes", std::string_view(collection.name()));
-  command.Add("indexes", Array().Add(spec));
-  Operations(server, kAdminBudget).Write(command, reply);
-}
-
 }  // namespace
 
 std::vector<std::string> ListCollections(Server& server, std::chrono::milliseconds budget) {
@@ -99,6 +85,19 @@ std::vector<std::string> ListCollections(Server& server, std::chrono::millisecon
     return true;
   });
   return names;
+}
+
+void CreateIndex(Server& server, const Collection& collection, const Doc& spec, Reply& reply) {
+  Doc command;
+  command.Add("createIndexes", std::string_view(collection.name()));
+  command.Add("indexes", Array().Add(spec));
+  Operations(server, kAdminBudget).Write(command, reply);
+}
+
+bool IsIndexConflict(const Reply& reply) noexcept {
+  // Of the server's error_codes.yml.
+  constexpr int kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
+  return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
 }
 
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& wanted) {

@@ -17,6 +17,11 @@ std::vector<std::string> ListCollections(Server& server, std::chrono::millisecon
 /// See Store::EnsureIndex. @throws StoreException, ConflictException
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index);
 
+/// Asks the server to make an index, and waits for 10 s at most.
+void CreateIndex(Server& server, const Collection& collection, const Doc& spec, Reply& reply);
+/// Has it refused one because another index has the same fields or name?
+bool IsIndexConflict(const Reply& reply) noexcept;
+
 /// Refuses a collection in which this library cannot keep its promises: one that another lock
 /// system uses, whose programs would not see this library's locks, and one that the server itself
 /// treats in a way that locks do not bear (collection_rules.h). Skips what the user may not read.

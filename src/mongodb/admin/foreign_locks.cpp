@@ -80,9 +80,9 @@ Doc ForeignLocksIn(const Collection& collection, std::string_view library) {
     (IsOwn(system, collection, library) ? own : others).push_back(system);
   }
   Doc theirs;
-  theirs.AddArray("$or", DocumentsOf(others).doc());
+  theirs.Add("$or", DocumentsOf(others));
   // What the body of such a document is called like is its own matter.
-  if (!own.empty()) theirs.AddArray("$nor", DocumentsOf(own).doc());
+  if (!own.empty()) theirs.Add("$nor", DocumentsOf(own));
   Array any = library.empty() ? Array() : DocumentsOf(kOurs);
   Array stages;
   stages.Add(Doc::Of("$limit", kSample)).Add(Doc::Of("$match", Doc::Of("$or", any.Add(theirs))));

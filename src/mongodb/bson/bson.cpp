@@ -129,7 +129,7 @@ Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
     if (std::find(types.begin(), types.end(), type) != types.end()) continue;
     codes.Add(type == BSON_TYPE_MINKEY ? kMinKeyCode : static_cast<int>(type));
   }
-  return Doc::OfArray("$type", codes.doc());
+  return Doc::Of("$type", codes);
 }
 
 bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found) {

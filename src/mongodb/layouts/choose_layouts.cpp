@@ -11,9 +11,7 @@
 #include <string_view>
 
 #include "document/collection.h"
-#include "mongodb/layouts/distributed_lock.h"
 #include "mongodb/layouts/document_lock.h"
-#include "mongodb/layouts/mongo_lock.h"
 #include "mongodb/layouts/pessimistic_lock.h"
 
 namespace doclock::mongodb {
@@ -22,10 +20,8 @@ namespace {
 constexpr std::string_view kOption = "doclockLayout=";
 
 const auto& Known() noexcept {
-  static const DistributedLockLayout kDistributedLock;
-  static const MongoLockLayout kMongoLock;
   static const PessimisticLockLayout kPessimisticLock;
-  static const std::array<const Layout*, 3> kKnown = {&kDistributedLock, &kMongoLock,
+  static const std::array<const Layout*, 3> kKnown = {&DistributedLock(), &MongoLock(),
                                                       &kPessimisticLock};
   return kKnown;
 }

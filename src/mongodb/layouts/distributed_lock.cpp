@@ -1,5 +1,3 @@
-#include "mongodb/layouts/distributed_lock.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -48,70 +46,81 @@ Doc HeldBy(const Key& key, const Uuid& id) {
   return filter;
 }
 
+/// DistributedLock.MongoDB (.NET). A lock is a document of five fields: _id (the name), lockId (32
+/// hexadecimal digits), acquiredAt, expiresAt, fencingToken (int64). It is free where expiresAt is
+/// not after the server's time; a release deletes it. Only the server's clock decides.
+/// Its waiters pause for 10 to 800 ms, and their command and the release take some time.
+///
+/// The other library's token begins at 1 with every new document. That of a grant by doclock is
+/// higher than all before it, and goes on rising over deletions (see LayoutStore).
+class DistributedLockLayout final : public Layout {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "distributedlock"; }
+  [[nodiscard]] const char* library() const noexcept override { return "DistributedLock.MongoDB"; }
+
+  [[nodiscard]] rules::LockState Read(const bson_t& doc, std::int64_t now,
+                                      std::string& bad_field) const override {
+    rules::LockState lock;
+    bad_field = BadField(doc);
+    if (!bad_field.empty()) return lock;
+    bson_iter_t token;
+    FindField(doc, kToken, token);
+    lock.version = lock.fence = bson_iter_int64(&token);
+    const std::int64_t expires = DateAt(doc, kExpires);
+    if (expires == 0) return lock;  // Vacant
+    lock.lock_id = *HolderIn(TextAt(doc, kLockId));
+    lock.granted = SeenFrom(now, DateAt(doc, kAcquired));
+    lock.lease = LeaseUntil(SeenFrom(now, expires));
+    return lock;
+  }
+
+  [[nodiscard]] Doc Vacant() const override {
+    Doc fields;
+    fields.Add(kLockId, HexOf(NewUuid()));
+    fields.Add(kAcquired, DateOf(0)).Add(kExpires, DateOf(0)).Add(kToken, std::int64_t{0});
+    return fields;
+  }
+
+  [[nodiscard]] Statement Change(const Key& key, const bson_t& seen, const rules::LockState& was,
+                                 const rules::LockState& now) const override {
+    Doc guard = GuardOf(key, seen, kFields);
+    if (!now.HasLockId()) return {Verb::kDelete, DeleteStatement(guard)};
+    if (now.lock_id == was.lock_id) {
+      AddLive(guard);
+      return {Verb::kUpdate, StageOn(guard, Renewed(now.lease.ttl))};
+    }
+    Doc fields;
+    fields.Add(kLockId, HexOf(now.lock_id)).Add(kAcquired, "$$NOW");
+    fields.Add(kExpires, AfterNow(now.lease.ttl)).Add(kToken, now.version);
+    return {Verb::kUpdate, StageOn(guard, Doc::Of("$set", fields))};
+  }
+
+  [[nodiscard]] Doc Renewal(const RenewOp& op) const override {
+    Doc filter = HeldBy(*op.key, op.lock_id);
+    filter.Add(kExpires, Doc::Of("$type", "date"));
+    AddLive(filter);
+    return StageOn(filter, Renewed(op.ttl));
+  }
+
+  [[nodiscard]] Statement Release(const WriteOp& op) const override {
+    Doc filter = HeldBy(*op.key, op.lock_id);
+    if (op.expected != kAnyVersion) filter.Add(kToken, Equals(op.expected));
+    return {Verb::kDelete, DeleteStatement(filter)};
+  }
+
+  [[nodiscard]] Doc Index() const override {
+    Doc index;
+    index.Add("key", Doc::Of(kExpires, 1)).Add("name", "expiresAt_ttl");
+    index.Add("expireAfterSeconds", 0);
+    return index;
+  }
+};
+
 }  // namespace
 
-const Turns& DistributedLockLayout::turns() const noexcept {
-  // Its waiters pause for 10 to 800 ms, and their command and the release take some time.
-  static constexpr Turns kTurns{milliseconds(2000), milliseconds(1200)};
-  return kTurns;
-}
-
-rules::LockState DistributedLockLayout::Read(const bson_t& doc, std::int64_t now,
-                                             std::string& bad_field) const {
-  rules::LockState lock;
-  bad_field = BadField(doc);
-  if (!bad_field.empty()) return lock;
-  bson_iter_t token;
-  FindField(doc, kToken, token);
-  lock.version = lock.fence = bson_iter_int64(&token);
-  const std::int64_t expires = DateAt(doc, kExpires);
-  if (expires == 0) return lock;  // Vacant
-  lock.lock_id = *HolderIn(TextAt(doc, kLockId));
-  lock.granted = SeenFrom(now, DateAt(doc, kAcquired));
-  lock.lease = LeaseUntil(SeenFrom(now, expires));
-  return lock;
-}
-
-Doc DistributedLockLayout::Vacant() const {
-  Doc fields;
-  fields.Add(kLockId, HexOf(NewUuid()));
-  fields.Add(kAcquired, DateOf(0)).Add(kExpires, DateOf(0)).Add(kToken, std::int64_t{0});
-  return fields;
-}
-
-Statement DistributedLockLayout::Change(const Key& key, const bson_t& seen,
-                                        const rules::LockState& was,
-                                        const rules::LockState& now) const {
-  Doc guard = GuardOf(key, seen, kFields);
-  if (!now.HasLockId()) return {Verb::kDelete, DeleteStatement(guard)};
-  if (now.lock_id == was.lock_id) {
-    AddLive(guard);
-    return {Verb::kUpdate, StageOn(guard, Renewed(now.lease.ttl))};
-  }
-  Doc fields;
-  fields.Add(kLockId, HexOf(now.lock_id)).Add(kAcquired, "$$NOW");
-  fields.Add(kExpires, AfterNow(now.lease.ttl)).Add(kToken, now.version);
-  return {Verb::kUpdate, StageOn(guard, Doc::Of("$set", fields))};
-}
-
-Doc DistributedLockLayout::Renewal(const RenewOp& op) const {
-  Doc filter = HeldBy(*op.key, op.lock_id);
-  filter.Add(kExpires, Doc::Of("$type", "date"));
-  AddLive(filter);
-  return StageOn(filter, Renewed(op.ttl));
-}
-
-Statement DistributedLockLayout::Release(const WriteOp& op) const {
-  Doc filter = HeldBy(*op.key, op.lock_id);
-  if (op.expected != kAnyVersion) filter.Add(kToken, Equals(op.expected));
-  return {Verb::kDelete, DeleteStatement(filter)};
-}
-
-Doc DistributedLockLayout::Index() const {
-  Doc index;
-  index.Add("key", Doc::Of(kExpires, 1)).Add("name", "expiresAt_ttl");
-  index.Add("expireAfterSeconds", 0);
-  return index;
+const Layout& DistributedLock() noexcept {
+  static const DistributedLockLayout layout;
+  return layout;
 }
 
 }  // namespace doclock::mongodb

@@ -76,12 +76,6 @@ const LockFieldNames* DocumentLockLayout::beside_body() const noexcept {
   return &kNames;
 }
 
-const Turns& DocumentLockLayout::turns() const noexcept {
-  // Their callers pause as they like: one that asks once a second gets its turn.
-  static constexpr Turns kTurns{milliseconds(2000), milliseconds(1200)};
-  return kTurns;
-}
-
 Doc DocumentLockLayout::TimeOf(milliseconds left) const { return AfterNow(left - longest_); }
 
 /// A renewal does not revive. Of a lock that theirs would take soon it cannot know that it is live.
@@ -116,7 +110,7 @@ void DocumentLockLayout::AddLook(Doc& command) const {
   for (const char* const ours : kOurMembers) is_unmarked.Add(TypeIn(ours, {"missing"}));
   const Doc time =
       Conditional(Doc::Of("$and", is_unmarked), Doc::Of("$literal", RandomDate()), "$LockTime");
-  command.AddArray("update", Array().Add(SetStage(Doc::Of(kTimeMember, time))).doc());
+  command.Add("update", Array().Add(SetStage(Doc::Of(kTimeMember, time))));
 }
 
 Statement DocumentLockLayout::Change(const Key& key, const bson_t& seen,

@@ -9,7 +9,7 @@ namespace doclock::mongodb {
 /// MongoLocks (.NET), which locks a document by two of its members: LockId (a UUID of subtype 4, or
 /// null) and LockTime (a date, or null). The other members are the body, which a release writes.
 /// The document is free where LockId is null, or LockTime is longer ago than a maximum that the
-/// document does not tell.
+/// document does not tell. Their callers pause as they like.
 ///
 /// **Clocks.** Their clients decide by their own, which may differ from the server's by kMargin. A
 /// lease of ours has the LockTime with which it ends that much later than its holder believes. A
@@ -33,7 +33,6 @@ class DocumentLockLayout final : public Layout {
   [[nodiscard]] const char* name() const noexcept override { return "mongolocks"; }
   [[nodiscard]] const char* library() const noexcept override { return "MongoLocks"; }
   [[nodiscard]] const LockFieldNames* beside_body() const noexcept override;
-  [[nodiscard]] const Turns& turns() const noexcept override;
   [[nodiscard]] rules::LockState Read(const bson_t& doc, std::int64_t now,
                                       std::string& bad_field) const override;
   void AddLook(Doc& command) const override;

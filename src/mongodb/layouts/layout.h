@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -37,8 +38,12 @@ class Layout {
   [[nodiscard]] virtual const LockFieldNames* beside_body() const noexcept { return nullptr; }
   /// May a lock be shared?
   [[nodiscard]] virtual bool has_shares() const noexcept { return false; }
-  /// How long the other library's waiters pause between two attempts, at most, decides this.
-  [[nodiscard]] virtual const Turns& turns() const noexcept = 0;
+  /// How long the other library's waiters pause between two attempts, at most, decides this. By
+  /// default one that asks once a second gets its turn.
+  [[nodiscard]] virtual const Turns& turns() const noexcept {
+    static constexpr Turns kTurns{std::chrono::milliseconds(2000), std::chrono::milliseconds(1200)};
+    return kTurns;
+  }
 
   /// What a document says of its lock, with times as in StoredLock. `version` is the fence.
   /// @param now the server's clock ($$NOW), in ms, from the same command as the document
@@ -67,6 +72,9 @@ class Layout {
   /// keeps keys unique.
   [[nodiscard]] virtual Doc Index() const = 0;
 };
+
+const Layout& DistributedLock() noexcept;  ///< distributed_lock.cpp has its format.
+const Layout& MongoLock() noexcept;        ///< mongo_lock.cpp has its format.
 
 /// The layout of this name; null: there is none.
 const Layout* FindLayout(std::string_view name);

@@ -22,10 +22,6 @@ constexpr std::string_view kDigits = "0123456789abcdef";
   throw DocumentException("doclock: MongoDB: the member " + name + " " + why);
 }
 
-bool IsNumberType(bson_type_t type) {
-  return type == BSON_TYPE_INT32 || type == BSON_TYPE_INT64 || type == BSON_TYPE_DOUBLE;
-}
-
 bool IsExactly(double number, std::int64_t whole) {
   return number < 0x1p63 && static_cast<std::int64_t>(number) == whole;
 }
@@ -40,7 +36,7 @@ Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_
   if (type == BSON_TYPE_INT32 && before == BSON_TYPE_INT64) {
     return Doc::Of("$literal", bson_iter_as_int64(&made));
   }
-  if (IsNumberType(type) && before == BSON_TYPE_DOUBLE) {
+  if (IsNumber(type) && before == BSON_TYPE_DOUBLE) {
     const double number = bson_iter_as_double(&made);
     if (type != BSON_TYPE_DOUBLE && !IsExactly(number, bson_iter_as_int64(&made))) {
       RefuseMember(name, "is a double in the stored document, which cannot hold this number");
@@ -76,6 +72,10 @@ Doc GuardOf(const Key& key, const bson_t& seen, std::span<const LayoutField> fie
   return guard;
 }
 
+bool IsNumber(bson_type_t type) {
+  return type == BSON_TYPE_INT32 || type == BSON_TYPE_INT64 || type == BSON_TYPE_DOUBLE;
+}
+
 bool HasType(const bson_t& doc, const char* field, bson_type_t type, bool or_nothing) {
   bson_iter_t at;
   if (!FindField(doc, field, at)) return or_nothing;
@@ -102,7 +102,7 @@ Doc AfterNow(milliseconds length) {
 
 Doc StageOn(const Doc& filter, const Doc& stage) {
   Doc statement;
-  statement.Add("q", filter).AddArray("u", Array().Add(stage).doc());
+  statement.Add("q", filter).Add("u", Array().Add(stage));
   return statement;
 }
 
@@ -129,7 +129,7 @@ Doc WithBody(const Doc& statement, const bson_t& seen, const LockFieldNames& loc
   if (!set.empty()) stages.Add(Doc::Of("$set", set));
   bson_iter_t filter;
   FindField(*statement.get(), "q", filter);
-  return std::move(with.Add("q", *bson_iter_value(&filter)).AddArray("u", stages.doc()));
+  return std::move(with.Add("q", *bson_iter_value(&filter)).Add("u", stages));
 }
 
 bool IsStored(const nlohmann::json& body, const nlohmann::json& stored) {

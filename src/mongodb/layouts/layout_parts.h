@@ -26,6 +26,7 @@ std::string FirstBadField(const bson_t& doc, std::span<const LayoutField> fields
 /// Matches the document while each of these fields is as `seen` shows it.
 Doc GuardOf(const Key& key, const bson_t& seen, std::span<const LayoutField> fields);
 
+bool IsNumber(bson_type_t type);
 /// Has the field this type? @param or_nothing or is it null or missing?
 bool HasType(const bson_t& doc, const char* field, bson_type_t type, bool or_nothing = false);
 /// The date at a top-level name; 0 if there is none.

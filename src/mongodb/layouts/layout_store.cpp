@@ -1,7 +1,6 @@
 #include "mongodb/layouts/layout_store.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <stdexcept>
 #include <utility>
@@ -103,8 +102,6 @@ StoreOp& FirstOf(std::span<StoreOp* const> ops) {
                         [](const StoreOp* op) { return op->collection->turns() != nullptr; });
 }
 
-constexpr std::chrono::seconds kForIndexes{10};
-
 /// The time of one of several, which must not keep the others from theirs.
 Deadline PartOf(Deadline deadline) {
   constexpr milliseconds kLeast{100};
@@ -169,10 +166,8 @@ class LayoutDatabase final : public locking::Database {
   void MakeIndex(const Collection& collection) {
     const Doc index = LayoutOf(collection).Index();
     if (index.empty()) Refuse(collection, "indexes");
-    Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
-    command.AddArray("indexes", Array().Add(index).doc());
     Reply reply;
-    Operations(server_, kForIndexes).Write(command, reply);
+    CreateIndex(server_, collection, index, reply);
     if (reply.is_duplicate()) {
       bson_t lock;  // servers before 4.4 do not tell it
       const bool told = FindDocument(reply.doc(), "keyValue", lock);
@@ -182,9 +177,8 @@ class LayoutDatabase final : public locking::Database {
                                                (name.empty() ? "" : ", '" + name + "'"));
     }
     // The other library goes on with an index that is a little different.
-    constexpr std::array kIndexExists = {68, 85, 86};
-    const bool exists =
-        std::find(kIndexExists.begin(), kIndexExists.end(), reply.code) != kIndexExists.end();
+    constexpr int kIndexAlreadyExists = 68;
+    const bool exists = reply.code == kIndexAlreadyExists || IsIndexConflict(reply);
     if (!exists || !HasIndex(server_, collection, index, true)) Check(reply);
   }
   /// Of one collection. What matched nothing is left to a unit. Of several the server does not tell

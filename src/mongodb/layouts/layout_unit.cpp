@@ -255,11 +255,12 @@ void LayoutUnit::JudgeDeleted(std::span<Change* const> changes, std::int64_t del
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (complete && there.contains(i)) continue;
     changes[i]->raced = false;
-    changes[i]->outcome = all ? OpStatus::kDone : OpStatus::kInDoubt;
-    if (all) continue;
-    changes[i]->detail = std::make_unique<OpDetail>();
-    changes[i]->detail->code = Errc::kInDoubt;
-    changes[i]->detail->message = "which client has deleted the document is not known";
+    if (all) {
+      changes[i]->outcome = OpStatus::kDone;
+    } else {
+      changes[i]->Fail(OpStatus::kInDoubt, Errc::kInDoubt,
+                       "which client has deleted the document is not known");
+    }
   }
 }
 

@@ -1,5 +1,3 @@
-#include "mongodb/layouts/mongo_lock.h"
-
 #include <algorithm>
 #include <array>
 #include <boost/uuid/name_generator_sha1.hpp>
@@ -76,10 +74,6 @@ const char* BadFieldOf(const bson_t& lock) {
     if (!HasType(lock, name, type, !IsRequired(name))) return name;
   }
   return nullptr;
-}
-
-bool IsNumber(bson_type_t type) {
-  return type == BSON_TYPE_INT32 || type == BSON_TYPE_INT64 || type == BSON_TYPE_DOUBLE;
 }
 
 /// An expression: are the shares as LocksIn reads them?
@@ -217,102 +211,126 @@ Doc LockOf(const Share& share, const std::vector<Share>& before, const Locks& lo
                  share.lease.ttl + MarginOf(*stored.get()));
 }
 
+/// mongo-lock by Square (Go). A document for each resource, which stays: `resource` (its name),
+/// `exclusive` (a lock, or one that is not acquired) and `shared` (`count`, and `locks` as many). A
+/// lock has lockId, owner, host, comment (texts or null), createdAt, renewedAt, expiresAt (dates or
+/// null; null: for ever), acquired, and an _id by which theirs sorts. Their callers pause as they
+/// like.
+///
+/// **Clocks.** Their clients decide by their own, which may differ from the server's by kMargin. A
+/// lock of ours is stored as one that ends that much later than its lease does, and theirs is over
+/// that much after it says so. Ours are known by their comment.
+///
+/// **The fence** of a grant stands in the comment too. A vacant document gets an _id within
+/// `exclusive`, and so does one that is shared with each grant: so a write notices every grant of
+/// ours since its look.
+class MongoLockLayout final : public Layout {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "mongolock"; }
+  [[nodiscard]] const char* library() const noexcept override { return "square/mongo-lock"; }
+  [[nodiscard]] const char* key_field() const noexcept override { return "resource"; }
+  [[nodiscard]] bool has_shares() const noexcept override { return true; }
+
+  [[nodiscard]] LockState Read(const bson_t& doc, std::int64_t now,
+                               std::string& bad_field) const override {
+    LockState lock;
+    Locks locks = LocksIn(doc, now);
+    bad_field = std::move(locks.bad_field);
+    if (!bad_field.empty() || locks.shares.empty()) return lock;
+    for (const Share& share : locks.shares) lock.version = std::max(lock.version, share.fence);
+    lock.lock_id = locks.exclusive ? locks.shares.front().id : kSharedLockId;
+    lock.fence = locks.exclusive ? lock.version : 0;
+    lock.shares = std::move(locks.shares);
+    rules::Cover(lock, kLookedAt);
+    if (locks.exclusive) lock.shares.clear();
+    return lock;
+  }
+
+  void AddLook(Doc& command) const override {
+    // A document that is being made has no _id yet.
+    const Doc is_new = Call("$eq", Doc::Of("$type", "$_id"), "missing");
+    const Doc is_blank =
+        And(Call("$eq", "$exclusive.acquired", false),
+            Call("$eq", Doc::Of("$type", "$exclusive._id"), "missing"),
+            TypeIn("exclusive", {"object"}), TypeIn("shared", {"object"}), AreSharesWellFormed());
+    const Doc named = Call("$mergeObjects", "$exclusive", Doc::Of("_id", NewObjectId()));
+    Doc set;
+    set.Add(kExclusive,
+            Conditional(is_new, NewBlank(), Conditional(is_blank, named, "$exclusive")));
+    set.Add(kShared, Conditional(is_new, Shared({}), "$shared"));
+    command.Add("update", Array().Add(SetStage(set)));
+  }
+
+  [[nodiscard]] Statement Change(const Key& key, const bson_t& seen, const LockState& was,
+                                 const LockState& now) const override {
+    Doc guard = ByKey(*this, key);
+    AddAsSeen(guard, kExclusive, seen);
+    AddAsSeen(guard, kShared, seen);
+    const Locks locks = LocksIn(seen, 0);
+    Array shares;
+    Doc exclusive = NewBlank();
+    for (const Share& share : LocksIn(now)) {
+      Doc lock = LockOf(share, LocksIn(was), locks);
+      if (now.IsShared()) shares.Add(lock);
+      if (!now.IsShared()) exclusive = std::move(lock);
+    }
+    Doc set;
+    set.Add(kExclusive, exclusive).Add(kShared, Shared(shares));
+    return {Verb::kUpdate, StageOn(guard, SetStage(set))};
+  }
+
+  [[nodiscard]] Doc Renewal(const RenewOp& op) const override {
+    const std::string id = boost::uuids::to_string(op.lock_id);
+    const milliseconds length = op.ttl + kMargin;
+    Doc filter = ByKey(*this, *op.key), set;
+    if (op.mode == LockMode::kExclusive) {
+      filter.Add("exclusive.lockId", Equals(id))
+          .Add("exclusive.expiresAt", Doc::Of("$type", "date"));
+      filter.Add("$expr", Call("$gt", "$exclusive.expiresAt", AfterNow(kMargin)));
+      set.Add(kExclusive, Renewed("$exclusive", "$exclusive.expiresAt", length));
+    } else {
+      const Doc is_mine = Call("$eq", "$$this.lockId", id);
+      const Doc is_live = Call("$gt", "$$this.expiresAt", AfterNow(kMargin));
+      Doc mine = Doc::Of("lockId", Equals(id));
+      mine.Add("expiresAt", Doc::Of("$type", "date"));
+      filter.Add("shared.locks", Doc::Of("$elemMatch", mine));
+      filter.Add("$expr", Doc::Of("$anyElementTrue",
+                                  Array().Add(Mapped("$shared.locks", And(is_mine, is_live)))));
+      set.Add(
+          "shared.locks",
+          Mapped("$shared.locks",
+                 Conditional(is_mine, Renewed("$$this", "$$this.expiresAt", length), "$$this")));
+    }
+    return StageOn(filter, SetStage(set));
+  }
+
+  [[nodiscard]] Statement Release(const WriteOp& op) const override {
+    const std::string id = boost::uuids::to_string(op.lock_id);
+    Doc filter = ByKey(*this, *op.key), update, statement;
+    if (op.mode == LockMode::kExclusive) {
+      filter.Add("exclusive.lockId", Equals(id));
+      update.Add("$set", Doc::Of(kExclusive, Blank()));
+    } else {
+      filter.Add("shared.locks.lockId", Equals(id));
+      update.Add("$inc", Doc::Of("shared.count", -1));
+      update.Add("$pull", Doc::Of("shared.locks", Doc::Of("lockId", Equals(id))));
+    }
+    statement.Add("q", filter).Add("u", update);
+    return {Verb::kUpdate, std::move(statement)};
+  }
+
+  [[nodiscard]] Doc Index() const override {
+    Doc index = Doc::Of("key", Doc::Of("resource", 1));
+    index.Add("name", "resource_1").Add("unique", true).Add("sparse", true);
+    return index;
+  }
+};
+
 }  // namespace
 
-const Turns& MongoLockLayout::turns() const noexcept {
-  // Their callers pause as they like: one that asks once a second gets its turn.
-  static constexpr Turns kTurns{milliseconds(2000), milliseconds(1200)};
-  return kTurns;
-}
-
-LockState MongoLockLayout::Read(const bson_t& doc, std::int64_t now, std::string& bad_field) const {
-  LockState lock;
-  Locks locks = LocksIn(doc, now);
-  bad_field = std::move(locks.bad_field);
-  if (!bad_field.empty() || locks.shares.empty()) return lock;
-  for (const Share& share : locks.shares) lock.version = std::max(lock.version, share.fence);
-  lock.lock_id = locks.exclusive ? locks.shares.front().id : kSharedLockId;
-  lock.fence = locks.exclusive ? lock.version : 0;
-  lock.shares = std::move(locks.shares);
-  rules::Cover(lock, kLookedAt);
-  if (locks.exclusive) lock.shares.clear();
-  return lock;
-}
-
-void MongoLockLayout::AddLook(Doc& command) const {
-  // A document that is being made has no _id yet.
-  const Doc is_new = Call("$eq", Doc::Of("$type", "$_id"), "missing");
-  const Doc is_blank =
-      And(Call("$eq", "$exclusive.acquired", false),
-          Call("$eq", Doc::Of("$type", "$exclusive._id"), "missing"),
-          TypeIn("exclusive", {"object"}), TypeIn("shared", {"object"}), AreSharesWellFormed());
-  const Doc named = Call("$mergeObjects", "$exclusive", Doc::Of("_id", NewObjectId()));
-  Doc set;
-  set.Add(kExclusive, Conditional(is_new, NewBlank(), Conditional(is_blank, named, "$exclusive")));
-  set.Add(kShared, Conditional(is_new, Shared({}), "$shared"));
-  command.AddArray("update", Array().Add(SetStage(set)).doc());
-}
-
-Statement MongoLockLayout::Change(const Key& key, const bson_t& seen, const LockState& was,
-                                  const LockState& now) const {
-  Doc guard = ByKey(*this, key);
-  AddAsSeen(guard, kExclusive, seen);
-  AddAsSeen(guard, kShared, seen);
-  const Locks locks = LocksIn(seen, 0);
-  Array shares;
-  Doc exclusive = NewBlank();
-  for (const Share& share : LocksIn(now)) {
-    Doc lock = LockOf(share, LocksIn(was), locks);
-    if (now.IsShared()) shares.Add(lock);
-    if (!now.IsShared()) exclusive = std::move(lock);
-  }
-  Doc set;
-  set.Add(kExclusive, exclusive).Add(kShared, Shared(shares));
-  return {Verb::kUpdate, StageOn(guard, SetStage(set))};
-}
-
-Doc MongoLockLayout::Renewal(const RenewOp& op) const {
-  const std::string id = boost::uuids::to_string(op.lock_id);
-  const milliseconds length = op.ttl + kMargin;
-  Doc filter = ByKey(*this, *op.key), set;
-  if (op.mode == LockMode::kExclusive) {
-    filter.Add("exclusive.lockId", Equals(id)).Add("exclusive.expiresAt", Doc::Of("$type", "date"));
-    filter.Add("$expr", Call("$gt", "$exclusive.expiresAt", AfterNow(kMargin)));
-    set.Add(kExclusive, Renewed("$exclusive", "$exclusive.expiresAt", length));
-  } else {
-    const Doc is_mine = Call("$eq", "$$this.lockId", id);
-    const Doc is_live = Call("$gt", "$$this.expiresAt", AfterNow(kMargin));
-    Doc mine = Doc::Of("lockId", Equals(id));
-    mine.Add("expiresAt", Doc::Of("$type", "date"));
-    filter.Add("shared.locks", Doc::Of("$elemMatch", mine));
-    filter.Add("$expr", Doc::Of("$anyElementTrue",
-                                Array().Add(Mapped("$shared.locks", And(is_mine, is_live)))));
-    set.Add("shared.locks",
-            Mapped("$shared.locks",
-                   Conditional(is_mine, Renewed("$$this", "$$this.expiresAt", length), "$$this")));
-  }
-  return StageOn(filter, SetStage(set));
-}
-
-Statement MongoLockLayout::Release(const WriteOp& op) const {
-  const std::string id = boost::uuids::to_string(op.lock_id);
-  Doc filter = ByKey(*this, *op.key), update, statement;
-  if (op.mode == LockMode::kExclusive) {
-    filter.Add("exclusive.lockId", Equals(id));
-    update.Add("$set", Doc::Of(kExclusive, Blank()));
-  } else {
-    filter.Add("shared.locks.lockId", Equals(id));
-    update.Add("$inc", Doc::Of("shared.count", -1));
-    update.Add("$pull", Doc::Of("shared.locks", Doc::Of("lockId", Equals(id))));
-  }
-  statement.Add("q", filter).Add("u", update);
-  return {Verb::kUpdate, std::move(statement)};
-}
-
-Doc MongoLockLayout::Index() const {
-  Doc index = Doc::Of("key", Doc::Of("resource", 1));
-  index.Add("name", "resource_1").Add("unique", true).Add("sparse", true);
-  return index;
+const Layout& MongoLock() noexcept {
+  static const MongoLockLayout layout;
+  return layout;
 }
 
 }  // namespace doclock::mongodb

@@ -207,61 +207,63 @@ bool Batch::LookAt(Statements& statements, Operations::Sees sees, Reply& reply) 
         statements[place].sight = std::move(sight);
       },
       reply);
-  for (Statement& statement : statements) statement.trace = TraceOf(statement);
+  for (Statement& statement : statements) statement.verdict = VerdictOn(statement);
   return complete;
 }
 
 /// A document shows its past only while it is the same document, and not forever. So kNotDone needs
 /// a proof, as kDone does: a write may have been done and be hidden by later ones.
-Batch::Trace Batch::TraceOf(const Statement& statement) {
+Batch::Verdict Batch::VerdictOn(const Statement& statement) {
   const StoreOp& op = *statement.op;
   if (op.kind == OpKind::kWrite) {
-    return TraceOf(static_cast<const WriteOp&>(op), statement.sight);
+    return VerdictOn(static_cast<const WriteOp&>(op), statement.sight);
   }
   if (op.kind == OpKind::kSave) {
-    return TraceOf(static_cast<const SaveOp&>(op), statement.born, statement.sight);
+    return VerdictOn(static_cast<const SaveOp&>(op), statement.born, statement.sight);
   }
   const auto& acquire = static_cast<const AcquireOp&>(op);
   // It may have created the document, and another client erased it: it must not create it again.
-  if (!statement.sight) return acquire.insert ? Trace::kUnknown : Trace::kNotDone;
+  if (!statement.sight) return acquire.insert ? Verdict::kUnknown : Verdict::kNotDone;
   // A grant that was broken since counts as none, and so does one that is over.
   const StoredLock& lock = statement.sight->lock;
   const bool holds = lock.lock_id == acquire.grant.lock_id && lock.IsLive(kLookedAt);
-  return holds ? Trace::kDone : Trace::kNotDone;
+  return holds ? Verdict::kDone : Verdict::kNotDone;
 }
 
-Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight) {
-  if (!sight) return Trace::kUnknown;  // erased: by this, or by another client
+Batch::Verdict Batch::VerdictOn(const WriteOp& op, const std::optional<Sight>& sight) {
+  if (!sight) return Verdict::kUnknown;  // erased: by this, or by another client
   const StoredLock& lock = sight->lock;
   const bool mine = lock.lock_id == op.lock_id;
   const bool same = IsSame(op.born, lock);
-  if (op.write == WriteKind::kErase) return mine || same ? Trace::kNotDone : Trace::kUnknown;
+  if (op.write == WriteKind::kErase) return mine || same ? Verdict::kNotDone : Verdict::kUnknown;
   const bool unmoved = lock.version == op.expected;
   if (op.write == WriteKind::kCheckpoint) {
-    if (mine && lock.version == op.expected + 1) return Trace::kDone;
+    if (mine && lock.version == op.expected + 1) return Verdict::kDone;
     // It leaves no mark: its lock may have expired since, and been purged.
-    return unmoved && (mine || same) ? Trace::kNotDone : Trace::kUnknown;
+    return unmoved && (mine || same) ? Verdict::kNotDone : Verdict::kUnknown;
   }
-  if (lock.released == op.ReleaseId()) return Trace::kDone;
-  if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
-  if (mine) return Trace::kNotDone;
+  if (lock.released == op.ReleaseId()) return Verdict::kDone;
+  if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Verdict::kDone;
+  if (mine) return Verdict::kNotDone;
   // The next version would bear its mark; after that one it may have been overwritten.
-  return same && lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
+  return same && lock.version <= op.expected + 1 ? Verdict::kNotDone : Verdict::kUnknown;
 }
 
-Batch::Trace Batch::TraceOf(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight) {
-  if (!sight) return Trace::kUnknown;
+Batch::Verdict Batch::VerdictOn(const SaveOp& op, const Uuid& born,
+                                const std::optional<Sight>& sight) {
+  if (!sight) return Verdict::kUnknown;
   const StoredLock& lock = sight->lock;
-  if (op.save == SaveKind::kInsert) return lock.born == born ? Trace::kDone : Trace::kUnknown;
+  if (op.save == SaveKind::kInsert) return lock.born == born ? Verdict::kDone : Verdict::kUnknown;
   const bool same = IsSame(op.born, lock);
-  if (op.save == SaveKind::kErase) return same ? Trace::kNotDone : Trace::kUnknown;
-  if (lock.released == op.write_id) return Trace::kDone;
-  return same && lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
+  if (op.save == SaveKind::kErase) return same ? Verdict::kNotDone : Verdict::kUnknown;
+  if (lock.released == op.write_id) return Verdict::kDone;
+  return same && lock.version <= op.expected + 1 ? Verdict::kNotDone : Verdict::kUnknown;
 }
 
 /// What the document shows to be done by the command, as it seems.
 bool Batch::SeemsDone(const Statement& statement) {
-  return statement.trace == Trace::kDone && !statement.op->is_retry;  // else it may be of before
+  return statement.verdict == Verdict::kDone &&
+         !statement.op->is_retry;  // else it may be of before
 }
 
 /// The server has counted fewer than seem to be done: some documents show an earlier write by the
@@ -270,7 +272,7 @@ bool Batch::SeemsDone(const Statement& statement) {
 void Batch::Disprove(Statements& statements, std::int64_t done) {
   if (done >= std::count_if(statements.begin(), statements.end(), SeemsDone)) return;
   for (Statement& statement : statements) {
-    if (SeemsDone(statement)) statement.trace = done == 0 ? Trace::kNotDone : Trace::kUnknown;
+    if (SeemsDone(statement)) statement.verdict = done == 0 ? Verdict::kNotDone : Verdict::kUnknown;
   }
 }
 
@@ -282,18 +284,18 @@ void Batch::Count(Statements& statements, std::int64_t done) {
   };
   const auto surely = count(SeemsDone);
   const auto at_most = count([](const Statement& one) {
-    return one.trace != Trace::kNotDone || one.op->kind == OpKind::kAcquire;
+    return one.verdict != Verdict::kNotDone || one.op->kind == OpKind::kAcquire;
   });
   for (Statement& statement : statements) {
-    if (done > at_most && statement.trace == Trace::kNotDone &&
+    if (done > at_most && statement.verdict == Verdict::kNotDone &&
         statement.op->kind != OpKind::kAcquire) {
-      statement.trace = Trace::kUnknown;  // another program wrote over one that was done
+      statement.verdict = Verdict::kUnknown;  // another program wrote over one that was done
     }
-    if (statement.trace != Trace::kUnknown) continue;
+    if (statement.verdict != Verdict::kUnknown) continue;
     if (done == surely) {
-      statement.trace = Trace::kNotDone;
+      statement.verdict = Verdict::kNotDone;
     } else if (done == at_most && statement.op->kind != OpKind::kAcquire) {
-      statement.trace = Trace::kDone;
+      statement.verdict = Verdict::kDone;
     }
   }
 }
@@ -355,9 +357,9 @@ void Batch::JudgeBySight(Verb verb, Statements statements, std::int64_t done) {
   for (Statement& statement : statements) {
     if (!complete && done == 0) {
       statement.op->Fail(Errc::kUnavailable, look.text);
-    } else if (!complete || statement.trace == Trace::kUnknown) {
+    } else if (!complete || statement.verdict == Verdict::kUnknown) {
       statement.op->Doubt("whether the write was done is not known");
-    } else if (statement.trace == Trace::kDone) {
+    } else if (statement.verdict == Verdict::kDone) {
       SettleDone(statement, false);
     } else if (!SettleNotDone(statement)) {
       again.push_back(std::move(statement));
@@ -431,9 +433,9 @@ void Batch::Recover(Verb verb, Statements statements, const Reply& reply) {
   }
   Statements rest, unconfirmed;
   for (Statement& statement : statements) {
-    if (statement.trace == Trace::kNotDone) {
+    if (statement.verdict == Verdict::kNotDone) {
       rest.push_back(std::move(statement));
-    } else if (statement.trace == Trace::kDone && statement.op->kind == OpKind::kAcquire) {
+    } else if (statement.verdict == Verdict::kDone && statement.op->kind == OpKind::kAcquire) {
       unconfirmed.push_back(std::move(statement));
     } else {
       // It may have been done; and if that shows, no majority has confirmed it.

@@ -22,8 +22,8 @@ class Batch {
   void Run(std::span<StoreOp* const> ops);
 
  private:
-  /// Has a statement been done?
-  enum class Trace : std::uint8_t { kDone, kNotDone, kUnknown };
+  /// Has a statement taken effect?
+  enum class Verdict : std::uint8_t { kDone, kNotDone, kUnknown };
   struct Sight {
     StoredLock lock;
     Body body;  ///< Of a document whose lock an acquire of this batch has got.
@@ -36,16 +36,16 @@ class Batch {
     std::optional<StoredLock> expected;  ///< Of an acquire: what the last look showed.
     int attempts = 0;
     std::optional<Sight> sight;
-    Trace trace = Trace::kUnknown;
+    Verdict verdict = Verdict::kUnknown;
   };
   using Statements = std::vector<Statement>;
 
   [[nodiscard]] bool NeedsOwnCommand(const StoreOp& op) const;
   /// False: the operation is settled, for its body cannot be put into BSON.
   [[nodiscard]] bool Build(Statement& statement) const;
-  static Trace TraceOf(const Statement& statement);
-  static Trace TraceOf(const WriteOp& op, const std::optional<Sight>& sight);
-  static Trace TraceOf(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight);
+  static Verdict VerdictOn(const Statement& statement);
+  static Verdict VerdictOn(const WriteOp& op, const std::optional<Sight>& sight);
+  static Verdict VerdictOn(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight);
   static bool SeemsDone(const Statement& statement);
   static void Disprove(Statements& statements, std::int64_t done);
   static void Count(Statements& statements, std::int64_t done);

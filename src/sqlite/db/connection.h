@@ -39,6 +39,14 @@ class Connection {
 
   /// Runs statements that return no rows. @throws DatabaseError
   void Run(const std::string& sql);
+  /// Runs a statement about one collection's tables with these values, and takes no row from it.
+  template <class... Values>
+  void Run(const TableNames& tables, Sql which, const Values&... values) {
+    const Running statement(Prepared(tables, which));
+    int index = 0;
+    (statement->Bind(++index, values), ...);
+    statement->Step();
+  }
   /// The first column of the first row as an integer. @throws DatabaseError
   std::int64_t Ask(const std::string& sql);
   /// As above, as text.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,6 +28,11 @@ class Statement {
   void Bind(int index, double value);
   void Bind(int index, std::string_view text);
   void Bind(int index, const std::string& text) { Bind(index, std::string_view(text)); }
+  /// Binds the count of its own unit.
+  template <class Rep, class Period>
+  void Bind(int index, std::chrono::duration<Rep, Period> length) {
+    Bind(index, std::int64_t{length.count()});
+  }
   void Bind(int index, const Uuid& id);
   void Bind(int index, const Key& key);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "sqlite/db/columns.h"
 #include "sqlite/db/sql.h"
+#include "sqlite/locks/columns.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -64,11 +64,11 @@ LockColumns ReadLockColumns(const Statement& row, std::chrono::milliseconds defa
 void BindLock(Statement& statement, const LockColumns& lock) {
   statement.Bind(2, lock.id);
   statement.Bind(3, lock.version);
-  statement.Bind(4, lock.time.count());
-  statement.Bind(5, lock.ttl.count());
+  statement.Bind(4, lock.time);
+  statement.Bind(5, lock.ttl);
   statement.Bind(6, lock.slot);
   statement.Bind(7, lock.boot);
-  statement.Bind(8, lock.closed.count());
+  statement.Bind(8, lock.closed);
   statement.Bind(9, lock.owner);
   statement.Bind(10, lock.released);
   statement.Bind(11, lock.born);

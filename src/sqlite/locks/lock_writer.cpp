@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -15,13 +14,6 @@ namespace {
 
 using locking::Change;
 using std::chrono::milliseconds;
-
-void Refuse(Change& change, OpStatus outcome, Errc code, std::string text) {
-  change.outcome = outcome;
-  change.detail = std::make_unique<OpDetail>();
-  change.detail->code = code;
-  change.detail->message = std::move(text);
-}
 
 /// Was the lock granted, or taken over, or handed over?
 bool IsGrant(const rules::LockState& was, const rules::LockState& now) noexcept {
@@ -85,10 +77,10 @@ bool LockWriter::Put(Change& change) {
 void LockWriter::Erase(const SqliteCollection& collection, const LoadedDocument& was) {
   const std::int64_t doc = was.row.doc;
   renewal_rows_.Remove(was.row.id);
-  Drop(collection, Sql::kDelete, doc);
-  if (was.row.has_lease) Drop(collection, Sql::kDeleteLease, doc);
+  connection_.Run(collection.tables(), Sql::kDelete, doc);
+  if (was.row.has_lease) connection_.Run(collection.tables(), Sql::kDeleteLease, doc);
   if (was.row.id == kSharedLockId) SharesOf(collection).DeleteAll(doc);
-  Drop(collection, Sql::kDeleteGroup, doc);
+  connection_.Run(collection.tables(), Sql::kDeleteGroup, doc);
   if (was.row.queued) QueueOf(collection).DeleteAll(doc);
 }
 
@@ -173,7 +165,7 @@ bool LockWriter::RunWithBody(Change& change, Statement& statement) {
     if (!error.is_about_values() || !connection_.InTransaction()) throw;
     const std::string index = error.unique_index();
     if (index.empty()) {
-      Refuse(change, OpStatus::kFailed, Errc::kRefused, error.what());
+      change.Fail(OpStatus::kFailed, Errc::kRefused, error.what());
     } else {
       change.RefuseBy(FieldsOfIndex(index));
     }
@@ -183,16 +175,13 @@ bool LockWriter::RunWithBody(Change& change, Statement& statement) {
 
 void LockWriter::PutLease(const Change& change, const Step& step) {
   if (step.has_new_lease) {
-    if (step.was.row.has_lease) Drop(step.collection, Sql::kDeleteLease, step.row.doc);
+    if (step.was.row.has_lease)
+      connection_.Run(step.collection.tables(), Sql::kDeleteLease, step.row.doc);
     if (!step.was.row.id.is_nil()) renewal_rows_.Remove(step.was.row.id);
   }
   if (!step.renewed) return;
-  const Running put(connection_.Prepared(step.collection.tables(), Sql::kPutLease));
-  put->Bind(1, step.row.doc);
-  put->Bind(2, step.row.id);
-  put->Bind(3, now_.time_since_epoch().count());
-  put->Bind(4, std::int64_t{step.now.lease.Left(now_).count()});
-  put->Step();
+  connection_.Run(step.collection.tables(), Sql::kPutLease, step.row.doc, step.row.id,
+                  now_.time_since_epoch(), step.now.lease.Left(now_));
   // The lease of another process is over once that process is dead: only a closer look shows it.
   if (!step.now.IsShared() && step.row.slot == context_.coordinator.slot()) {
     renewal_rows_.Add(step.row.id, change.hash, step.row.doc);
@@ -210,7 +199,7 @@ bool LockWriter::AddShares(Change& change, const Step& step) {
     if (FindIn(step.was.shares, i, share.id) != nullptr) continue;
     if (shares.Add(RowOf(step, share, nullptr))) continue;
     change.bad_part = "the table of shares";
-    Refuse(change, OpStatus::kFailed, Errc::kMalformed, locking::MalformedText(change));
+    change.Fail(OpStatus::kFailed, Errc::kMalformed, locking::MalformedText(change));
     return false;
   }
   return true;
@@ -272,13 +261,9 @@ StoredShare LockWriter::RowOf(const Step& step, const rules::Share& share, const
 void LockWriter::PutGroup(const Step& step) {
   const rules::LockState &was = step.was.lock, &now = step.now;
   const bool purged = !now.HasLockId() && was.HasLockId() && !was.IsLive(now_);
-  if (purged) return Drop(step.collection, Sql::kDeleteGroup, step.row.doc);
+  if (purged) return connection_.Run(step.collection.tables(), Sql::kDeleteGroup, step.row.doc);
   if (now.group.empty() || now.IsShared() || !IsGrant(was, now)) return;
-  const Running put(connection_.Prepared(step.collection.tables(), Sql::kPutGroup));
-  put->Bind(1, step.row.doc);
-  put->Bind(2, now.lock_id);
-  put->Bind(3, now.group);
-  put->Step();
+  connection_.Run(step.collection.tables(), Sql::kPutGroup, step.row.doc, now.lock_id, now.group);
 }
 
 /// The rules remove entries, change them in place, and add them at the end.
@@ -309,12 +294,6 @@ void LockWriter::PutEntry(const Step& step, std::int64_t place, const rules::Que
   stored.owner = context_.owners.NumberOf(connection_, entry.owner, UnixTime());
   stored.entry = entry;
   QueueOf(step.collection).Put(step.row.doc, stored);
-}
-
-void LockWriter::Drop(const SqliteCollection& collection, Sql which, std::int64_t doc) {
-  const Running drop(connection_.Prepared(collection.tables(), which));
-  drop->Bind(1, doc);
-  drop->Step();
 }
 
 }  // namespace doclock::sqlite

@@ -52,7 +52,6 @@ class LockWriter {
   void PutGroup(const Step& step);
   void PutQueue(const Step& step);
   void PutEntry(const Step& step, std::int64_t place, const rules::QueueEntry& entry);
-  void Drop(const SqliteCollection& collection, Sql which, std::int64_t doc);
   [[nodiscard]] Shares SharesOf(const SqliteCollection& collection) noexcept {
     return {connection_, collection.tables()};
   }

@@ -1,7 +1,7 @@
 #include "sqlite/locks/queue.h"
 
 #include "doclock/store.h"
-#include "sqlite/db/columns.h"
+#include "sqlite/locks/columns.h"
 
 namespace doclock::sqlite {
 
@@ -31,34 +31,11 @@ StoredEntry Queue::Read(const Statement& row) {
 
 void Queue::Put(std::int64_t doc, const StoredEntry& stored) {
   const rules::QueueEntry& entry = stored.entry;
-  const Running put(connection_.Prepared(tables_, Sql::kPutEntry));
-  put->Bind(1, doc);
-  put->Bind(2, stored.place);
-  put->Bind(3, entry.id);
-  put->Bind(4, std::int64_t{stored.since.count()});
-  put->Bind(5, std::int64_t{entry.until.time_since_epoch().count()});
-  put->Bind(6, stored.boot);
-  put->Bind(7, entry.instance);
-  put->Bind(8, std::int64_t{entry.detached});
-  put->Bind(9, std::int64_t{entry.ttl.count()});
-  put->Bind(10, std::int64_t{entry.min_hold.count()});
-  put->Bind(11, stored.owner);
-  put->Bind(12, entry.group);
-  put->Bind(13, std::int64_t{entry.mode == LockMode::kShared ? entry.max_holders : 0});
-  put->Step();
-}
-
-void Queue::Delete(std::int64_t doc, std::int64_t place) {
-  const Running erase(connection_.Prepared(tables_, Sql::kDeleteEntry));
-  erase->Bind(1, doc);
-  erase->Bind(2, place);
-  erase->Step();
-}
-
-void Queue::Run(Sql which, std::int64_t doc) {
-  const Running statement(connection_.Prepared(tables_, which));
-  statement->Bind(1, doc);
-  statement->Step();
+  connection_.Run(tables_, Sql::kPutEntry, doc, stored.place, entry.id, stored.since,
+                  entry.until.time_since_epoch(), stored.boot, entry.instance,
+                  std::int64_t{entry.detached}, entry.ttl, entry.min_hold, stored.owner,
+                  entry.group,
+                  std::int64_t{entry.mode == LockMode::kShared ? entry.max_holders : 0});
 }
 
 }  // namespace doclock::sqlite

@@ -35,12 +35,13 @@ class Queue {
     while (row->Step()) visit(Read(*row));
   }
   void Put(std::int64_t doc, const StoredEntry& stored);
-  void Delete(std::int64_t doc, std::int64_t place);
-  void DeleteAll(std::int64_t doc) { Run(Sql::kDeleteQueue, doc); }
+  void Delete(std::int64_t doc, std::int64_t place) {
+    connection_.Run(tables_, Sql::kDeleteEntry, doc, place);
+  }
+  void DeleteAll(std::int64_t doc) { connection_.Run(tables_, Sql::kDeleteQueue, doc); }
 
  private:
   static StoredEntry Read(const Statement& row);
-  void Run(Sql which, std::int64_t doc);
 
   Connection& connection_;
   const TableNames& tables_;

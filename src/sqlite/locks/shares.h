@@ -39,11 +39,13 @@ class Shares {
 
   [[nodiscard]] ShareRows Glance(std::int64_t doc);
   [[nodiscard]] std::vector<StoredShare> Of(std::int64_t doc);
-  void Put(const StoredShare& share) { Run(Sql::kPutShare, share); }
+  void Put(const StoredShare& share) { Write(Sql::kPutShare, share); }
   /// False: there is one of this id, live or not, and it stays.
   [[nodiscard]] bool Add(const StoredShare& share);
-  void Delete(std::int64_t doc, const Uuid& id);
-  void DeleteAll(std::int64_t doc) { Run(Sql::kDeleteShares, doc); }
+  void Delete(std::int64_t doc, const Uuid& id) {
+    connection_.Run(tables_, Sql::kDeleteShare, doc, id);
+  }
+  void DeleteAll(std::int64_t doc) { connection_.Run(tables_, Sql::kDeleteShares, doc); }
   /// Prolongs a share that was renewed before and names this slot and boot, if that is still so.
   [[nodiscard]] bool Renew(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds now,
                            std::chrono::milliseconds ttl, std::int64_t slot, std::int64_t boot);
@@ -55,8 +57,7 @@ class Shares {
 
  private:
   static StoredShare Read(const Statement& row, std::int64_t doc);
-  void Run(Sql which, std::int64_t doc);
-  void Run(Sql which, const StoredShare& share);
+  void Write(Sql which, const StoredShare& share);
 
   Connection& connection_;
   const TableNames& tables_;

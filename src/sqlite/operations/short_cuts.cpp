@@ -72,12 +72,8 @@ bool ShortCuts::Renew(const RenewOp& op) {
   const auto doc = op.detached ? std::nullopt : renewal_rows_.Find(op.lock_id, op.hash);
   if (!doc) return false;
   if (op.mode == LockMode::kShared) return RenewShare(op, *doc);
-  const Running renew(connection_.Prepared(CollectionOf(op).tables(), Sql::kRenewLease));
-  renew->Bind(1, *doc);
-  renew->Bind(2, op.lock_id);
-  renew->Bind(3, now_.time_since_epoch().count());
-  renew->Bind(4, std::int64_t{op.ttl.count()});
-  renew->Step();
+  connection_.Run(CollectionOf(op).tables(), Sql::kRenewLease, *doc, op.lock_id,
+                  now_.time_since_epoch(), op.ttl);
   return connection_.Changes() == 1;
 }
 
@@ -99,7 +95,7 @@ bool ShortCuts::Release(WriteOp& op) {
     release->Bind(1, *op.key);
     release->Bind(2, op.lock_id);
     release->Bind(3, op.expected);
-    release->Bind(5, now_.time_since_epoch().count());
+    release->Bind(5, now_.time_since_epoch());
     release->Bind(6, UnixTime());
     release->Bind(7, context_.evaluator.boot());
     release->Step();
@@ -111,9 +107,7 @@ bool ShortCuts::Release(WriteOp& op) {
   }
   if (connection_.Changes() != 1) return false;
   if (op.renewed) {
-    const Running drop(connection_.Prepared(collection.tables(), Sql::kDeleteLeaseOf));
-    drop->Bind(1, *op.key);
-    drop->Step();
+    connection_.Run(collection.tables(), Sql::kDeleteLeaseOf, *op.key);
     renewal_rows_.Remove(op.lock_id);
   }
   op.version = op.expected + 1;

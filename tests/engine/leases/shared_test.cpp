@@ -243,7 +243,7 @@ TEST_F(SharedTest, WhoFailsFastIsToldForItselfAndNotForANeighbour) {
 
 TEST_F(SharedTest, NeverMoreThanTheLimitAmongFiftyThreads) {
   LockManager real{OpenMemoryStore({})};
-  Collection& things = *StoreOf(real.engine()).Open("things", {}, 30s);
+  Collection& things = *real.engine()->store().Open("things", {}, 30s);
   constexpr int kLimit = 3;
   std::atomic<int> inside = 0, most = 0, done = 0;
   const auto work = [&] {

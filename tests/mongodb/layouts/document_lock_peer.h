@@ -19,11 +19,10 @@ class DocumentLockPeer final : public LockPeer {
     const Uuid mine = NewUuid();
     mongodb::Doc query = ById(name), fields, command;
     fields.Add("LockId", mine).Add("LockTime", Date(now));
-    query.AddArray("$or", mongodb::Array()
-                              .Add(mongodb::Doc::OfNull("LockId"))
-                              .Add(mongodb::Doc::Of(
-                                  "LockTime", mongodb::Doc::Of("$lt", Date(now - ttl.count()))))
-                              .doc());
+    query.Add("$or", mongodb::Array()
+                         .Add(mongodb::Doc::OfNull("LockId"))
+                         .Add(mongodb::Doc::Of("LockTime",
+                                               mongodb::Doc::Of("$lt", Date(now - ttl.count())))));
     command.Add("findAndModify", collection()).Add("query", query);
     command.Add("update", mongodb::Doc::Of("$set", fields)).Add("upsert", true).Add("new", true);
     try {

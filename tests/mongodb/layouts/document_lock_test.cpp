@@ -214,7 +214,7 @@ TEST_F(DocumentLock, DocumentsWithLegacyIdsHideNoLock) {
     documents.Add(document.Add("Value", "0").Add("LockId", NewUuid()));
   }
   mongodb::Doc insert = mongodb::Doc::Of("insert", "locks");
-  insert.AddArray("documents", documents.doc());
+  insert.Add("documents", documents);
   database_.Run(insert);
   EXPECT_EQ(locks_.store().ListLocks(locks_.collection(), {}, "", 10s).rows.size(), 1U);
 }
@@ -232,7 +232,7 @@ TEST_F(DocumentLock, ADelayedWriteChangesNothing) {
   ASSERT_EQ(Write(WriteKind::kCheckpoint, held, {{"Value", "later"}}).status, OpStatus::kDone);
   const std::string before = Stored();
   mongodb::Doc command = mongodb::Doc::Of("update", "locks");
-  command.AddArray("updates", mongodb::Array().Add(delayed.doc).doc());
+  command.Add("updates", mongodb::Array().Add(delayed.doc));
   database_.Run(command, [](const bson_t& reply) {
     bson_iter_t n;
     EXPECT_TRUE(mongodb::FindField(reply, "n", n) && bson_iter_as_int64(&n) == 0);

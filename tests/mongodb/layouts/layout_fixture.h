@@ -84,7 +84,7 @@ class LayoutTest : public ::testing::Test {
     mongodb::Doc statement = FromJson(R"({"u": )" + update + "}");
     statement.Add("q", mongodb::Doc::Of("_id", stored_key_));
     mongodb::Doc command = mongodb::Doc::Of("update", "locks");
-    command.AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("updates", mongodb::Array().Add(statement));
     database_.Run(command);
   }
   /// The lock's lease is over, whichever type its end has.
@@ -98,7 +98,7 @@ class LayoutTest : public ::testing::Test {
   void Delete() {
     mongodb::Doc statement, command = mongodb::Doc::Of("delete", "locks");
     statement.Add("q", mongodb::Doc::Of("_id", stored_key_)).Add("limit", 1);
-    command.AddArray("deletes", mongodb::Array().Add(statement).doc());
+    command.Add("deletes", mongodb::Array().Add(statement));
     database_.Run(command);
   }
   /// As it was at the beginning.

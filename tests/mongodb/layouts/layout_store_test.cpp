@@ -49,7 +49,7 @@ class LayoutStoreTest : public ::testing::Test {
       documents.Add(document);
     }
     Doc command = Doc::Of("insert", "locks");
-    command.AddArray("documents", documents.doc());
+    command.Add("documents", documents);
     database_.Run(command);
   }
   static std::vector<std::string> Names(int count, const std::string& prefix = "job") {

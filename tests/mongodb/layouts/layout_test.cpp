@@ -414,7 +414,7 @@ TEST_P(Layouts, RenewsAThousandByOneCommand) {
     ops.push_back(&op);
   }
   Doc insert = Doc::Of("insert", "locks");
-  insert.AddArray("documents", documents.doc());
+  insert.Add("documents", documents);
   database_.Run(insert);
   pool_.Take();
   locks_.store().Execute(ops, 10s);

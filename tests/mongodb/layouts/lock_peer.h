@@ -94,7 +94,7 @@ class LockPeer {
                           const std::vector<std::string>& stages) {
     mongodb::Array all;
     for (const std::string& stage : stages) all.Add(FromJson(stage));
-    doc.AddArray(name, all.doc());
+    doc.Add(name, all);
   }
   void Run(const mongodb::Doc& command, const RawServer::Visit& visit = {}) {
     server_.Run(database_, command, visit);
@@ -103,7 +103,7 @@ class LockPeer {
   std::int64_t Count(const char* verb, const char* list, const mongodb::Doc& statement,
                      const mongodb::Doc& more = {}) {
     mongodb::Doc command = mongodb::Doc::Of(verb, collection_);
-    command.AddArray(list, mongodb::Array().Add(statement).doc());
+    command.Add(list, mongodb::Array().Add(statement));
     bson_concat(command.get(), more.get());
     std::int64_t n = 0;
     Run(command, [&](const bson_t& reply) { n = IntegerAt(reply, "n"); });

@@ -128,7 +128,7 @@ class PessimisticLockPeer final : public LockPeer {
     mongodb::Doc command = mongodb::Doc::Of("insert", collection()), document;
     document.Add("_id", name).Add("ownerId", held.lock_id).Add("ttlMs", ttl);
     document.Add("expiresAt", ServerTime() + ttl.count());
-    command.AddArray("documents", mongodb::Array().Add(document).doc());
+    command.Add("documents", mongodb::Array().Add(document));
     bson_concat(command.get(), Majority().get());
     bool inserted = false;
     Run(command, [&](const bson_t& reply) {

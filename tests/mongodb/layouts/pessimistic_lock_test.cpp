@@ -148,7 +148,7 @@ TEST_F(PessimisticLock, ARenewalInAUnitKeepsTheMargin) {
   ASSERT_EQ(renewal.status, OpStatus::kDone);
   const mongodb::Statement statement = layout.Change(key_, *seen, was, now);
   mongodb::Doc command = mongodb::Doc::Of("update", "locks");
-  command.AddArray("updates", mongodb::Array().Add(statement.doc).doc());
+  command.Add("updates", mongodb::Array().Add(statement.doc));
   database_.Run(command);
   EXPECT_EQ(Number("ttlMs"), renewal.ttl.count() + 1000);
 }
