@@ -49,13 +49,17 @@ bool DatabaseError::is_about_values() const noexcept {
 std::string DatabaseError::unique_index() const {
   if (code_ != SQLITE_CONSTRAINT_UNIQUE) return {};
   // "UNIQUE constraint failed: index 'name'" for indexes on expressions, as this library's are; the
-  // name doubles its quotes. Indexes of users on plain columns show their columns.
+  // text doubles the name's quotes. Indexes of users on plain columns show their columns.
   const std::string text = what();
   const std::string before_name = "index '";
   const std::size_t start = text.find(before_name);
   if (start == std::string::npos) return text.substr(text.find(": ") + 2);
   const std::size_t end = text.rfind('\'');
-  return text.substr(start + before_name.size(), end - start - before_name.size());
+  std::string name = text.substr(start + before_name.size(), end - start - before_name.size());
+  for (auto quote = name.find("''"); quote != name.npos; quote = name.find("''", quote + 1)) {
+    name.erase(quote, 1);
+  }
+  return name;
 }
 
 DatabaseError LastError(sqlite3* database) {

@@ -299,5 +299,14 @@ TEST_F(SqliteIndexes, TellTextsApartBehindNul) {
   EXPECT_EQ(client_.Insert("z", body("a\0c"s)).status, OpStatus::kDone);
 }
 
+TEST_F(SqliteIndexes, ARepeatedValueNamesFieldsWithQuotes) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"k'q", "''"}, .unique = true});
+  const std::string body = R"({"k'q":1,"''":1})";
+  EXPECT_EQ(client_.Insert("1", body).status, OpStatus::kDone);
+  const SaveOp again = client_.Insert("2", body);
+  ASSERT_EQ(again.status, OpStatus::kConflict) << Why(again);
+  EXPECT_EQ(again.detail->index, "k'q,''");
+}
+
 }  // namespace
 }  // namespace doclock::sqlite_test
