@@ -308,5 +308,21 @@ TEST_F(SqliteIndexes, ARepeatedValueNamesFieldsWithQuotes) {
   EXPECT_EQ(again.detail->index, "k'q,''");
 }
 
+/// A program may do so for all its connections.
+TEST_F(SqliteIndexes, ServeConnectionsThatDoNotTrustTheSchemaByDefault) {
+  const auto distrust = [](sqlite3* database, char**, const sqlite3_api_routines*) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  };
+  int (*const extension)(sqlite3*, char**, const sqlite3_api_routines*) = distrust;
+  const auto entry = reinterpret_cast<void (*)()>(extension);
+  ASSERT_EQ(sqlite3_auto_extension(entry), SQLITE_OK);
+  {
+    Client client(file_);
+    client.store().EnsureIndex(client.collection(), {.fields = {"a"}});
+    EXPECT_EQ(client.Insert("1", R"({"a":1})").status, OpStatus::kDone);
+  }
+  sqlite3_cancel_auto_extension(entry);
+}
+
 }  // namespace
 }  // namespace doclock::sqlite_test
