@@ -33,8 +33,13 @@ Errc ErrcOf(int code) noexcept {
 
 }  // namespace
 
-DatabaseError::DatabaseError(int code, const std::string& text)
-    : StoreException(ErrcOf(code), text), code_(code) {}
+DatabaseError::DatabaseError(int code, const std::string& text, int error)
+    : StoreException(ErrcOf(code), text), code_(code), error_(error) {}
+
+bool DatabaseError::is_denied() const noexcept {
+  return primary_code() == SQLITE_CANTOPEN &&
+         (error_ == EACCES || error_ == EPERM || error_ == EROFS || error_ == ENAMETOOLONG);
+}
 
 bool DatabaseError::is_without_effect() const noexcept {
   return primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;
@@ -69,11 +74,11 @@ DatabaseError LastError(sqlite3* database) {
   const int error = sqlite3_system_errno(database);
   if (error != 0 && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR))
     text += ReasonOf(error);
-  return {code, text};
+  return {code, text, error};
 }
 
 DatabaseError SystemError(const std::string& text, int error) {
-  return {SQLITE_CANTOPEN, text + ReasonOf(error)};
+  return {SQLITE_CANTOPEN, text + ReasonOf(error), error};
 }
 
 DatabaseError BusyError(const std::string& text) { return {SQLITE_BUSY, text}; }
