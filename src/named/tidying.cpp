@@ -4,6 +4,7 @@
 
 #include "doclock/lock_admin.h"
 #include "document/throttle.h"
+#include "document/values/utf8.h"
 #include "engine/engine.h"
 #include "engine/failure.h"
 #include "engine/procedures/procedure.h"
@@ -108,6 +109,9 @@ PurgeResult LockAdmin::Purge(const PurgeOptions& options) const {
 
 LockStatus LockAdmin::Break(const Key& key, std::string_view by) const {
   const detail::Binding& binding = bound();
+  if (!detail::IsUtf8(by)) {
+    throw std::invalid_argument("LockAdmin::Break: `by` must be valid UTF-8");
+  }
   LockQuery query;
   query.key = key;
   query.unheld = true;

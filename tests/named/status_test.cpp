@@ -298,6 +298,7 @@ TEST_P(StatusTest, BreakSaysWhyNot) {
   auto lock = jobs.Acquire("a");
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite});
   EXPECT_EQ(CodeOf([&] { (void)jobs.Admin().Break("a"); }), Errc::kUnavailable);
+  EXPECT_THROW((void)jobs.Admin().Break("a", "\xFF"), std::invalid_argument);
   EXPECT_TRUE(lock.held());
   EXPECT_FALSE(IsFree("a"));
 }
