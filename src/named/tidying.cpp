@@ -4,7 +4,7 @@
 
 #include "doclock/lock_admin.h"
 #include "document/throttle.h"
-#include "document/values/utf8.h"
+#include "engine/check_options.h"
 #include "engine/engine.h"
 #include "engine/failure.h"
 #include "engine/procedures/procedure.h"
@@ -109,9 +109,7 @@ PurgeResult LockAdmin::Purge(const PurgeOptions& options) const {
 
 LockStatus LockAdmin::Break(const Key& key, std::string_view by) const {
   const detail::Binding& binding = bound();
-  if (!detail::IsUtf8(by)) {
-    throw std::invalid_argument("LockAdmin::Break: `by` must be valid UTF-8");
-  }
+  detail::CheckText(by, "by");
   LockQuery query;
   query.key = key;
   query.unheld = true;
