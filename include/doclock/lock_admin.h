@@ -36,8 +36,9 @@ class DOCLOCK_EXPORT LockAdmin {
   /// shares) as it was. If the document holds nothing besides its lock, its field `broken` records
   /// who broke the lock (`by`; empty: ManagerOptions::owner), who held it, and when (`at`,
   /// milliseconds since 1970), until the lock is broken again.
-  /// @throws NotFoundException if there is no such document, LockException kNotOwner if its lock is
-  /// not held or changed hands meanwhile
+  /// @throws std::invalid_argument if `by` is not UTF-8 or longer than 256 bytes; NotFoundException
+  /// if there is no such document, LockException kNotOwner if its lock is not held or changed hands
+  /// meanwhile
   LockStatus Break(const Key& key, std::string_view by = {}) const;
 
   /// @name By the lock's id

@@ -24,7 +24,8 @@ class Transaction;
 ///
 /// Move-only. The entity lives on the heap: references to it stay valid when the handle moves, and
 /// T itself need not be movable. A default-constructed, moved-from or consumed handle is empty:
-/// held() is false, and every other member but move and destruction throws std::logic_error.
+/// held() is false, Remaining() is zero, and every other member but move and destruction throws
+/// std::logic_error.
 ///
 /// Not thread-safe, except for lost(), Remaining() and held(). While an asynchronous verb is under
 /// way, you may move or destroy the handle, but must not use the entity.

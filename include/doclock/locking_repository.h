@@ -266,7 +266,9 @@ class LockingRepository : public AsyncRepository<T> {
   /// filters compare for equality first, then the one they order by. Only a unique index affects
   /// correctness; others affect speed.
   /// @throws std::invalid_argument for a bad field, one that is named twice, or more than 31
-  /// besides the key; ConflictException or StoreException if stored documents violate it
+  /// besides the key; ConflictException or StoreException if stored documents violate it;
+  /// StoreException of SQLite for a unique one over a field whose name has `"`, a backslash or a
+  /// control character
   void EnsureIndex(std::vector<std::string> fields, bool unique = false) const {
     documents().EnsureIndex(std::move(fields), unique);
   }

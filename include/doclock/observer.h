@@ -21,9 +21,10 @@ struct LockEvent {
 
 /// Receives what happens to locks, for metrics and logs. Override what you need.
 ///
-/// Calls come one at a time, in order per lock, on the manager's notifier thread. Of OnLost,
-/// OnReleased and OnDiscarded there is at most one for each OnGranted: a release that comes through
-/// although the lock was lost meanwhile is not reported.
+/// Calls come one at a time, on the manager's notifier thread. Those of one grant come in order;
+/// the next grant of the lock, by another thread, may be told before the end of the one before. Of
+/// OnLost, OnReleased and OnDiscarded there is at most one for each OnGranted: a release that comes
+/// through although the lock was lost meanwhile is not reported.
 ///
 /// The notifier never renews leases, so a slow observer delays only other observers' calls and
 /// `lost()` callbacks. An observer may call the library, but must not destroy the last LockManager.

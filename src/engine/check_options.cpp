@@ -14,14 +14,14 @@ void Require(bool holds, const char* field, const char* rule) {
   if (!holds) throw std::invalid_argument(std::string(field) + " must be " + rule);
 }
 
+constexpr Duration Ms(std::int64_t n) { return std::chrono::milliseconds(n); }
+
+}  // namespace
+
 void CheckText(std::string_view text, const char* field) {
   Require(text.size() <= kMaxTextBytes, field, "at most 256 bytes long");
   Require(IsUtf8(text), field, "valid UTF-8");
 }
-
-constexpr Duration Ms(std::int64_t n) { return std::chrono::milliseconds(n); }
-
-}  // namespace
 
 void CheckManagerOptions(const Store* store, const ManagerOptions& options) {
   Require(store != nullptr, "LockManager: store", "a store, not null");

@@ -19,9 +19,11 @@
 namespace doclock::locking {
 namespace {
 
-/// Its result is not what was decided: no entry of a queue was stored either.
+/// Its result is not what was decided: neither a document nor an entry of a queue was stored.
 void Void(StoreOp& op) noexcept {
-  if (op.kind == OpKind::kAcquire) static_cast<AcquireOp&>(op).queued = false;
+  if (op.kind != OpKind::kAcquire) return;
+  auto& acquire = static_cast<AcquireOp&>(op);
+  acquire.created = acquire.queued = false;
 }
 
 /// Forgets what was decided in a unit that stored nothing.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 #include <tuple>
+#include <variant>
 
 #include "doclock/detail/floor_to.h"
 #include "doclock/lock_admin.h"
@@ -14,6 +16,16 @@ std::string WhyMalformed(const LockRow& row) {
   if (row.why_malformed.empty()) return " do not hold what this library writes";
   return " are malformed: " + row.why_malformed;
 }
+
+namespace {
+
+/// The name itself; of a key that is no text, what stands for it.
+std::string_view NameOf(const LockStatus& lock) {
+  const auto* const text = std::get_if<std::string>(&lock.key.value());
+  return text != nullptr ? *text : lock.name;
+}
+
+}  // namespace
 
 LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point now) {
   using TimePoint = std::chrono::system_clock::time_point;
@@ -31,6 +43,7 @@ LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point no
   lock.malformed = row.malformed;
   lock.waiting = row.waiting;
   lock.next = row.next;
+  if (lock.unheld) return lock;
   lock.ttl = row.ttl;
   lock.remaining = row.left;
   lock.age = row.age;
@@ -47,8 +60,9 @@ bool Matches(const LockStatus& lock, const LockFilter& filter) {
     return !wanted.empty() && wanted != is;
   };
   if (differs(filter.name, lock.name) && lock.key != Key(filter.name)) return false;
-  if (!lock.name.starts_with(filter.name_prefix)) return false;
+  if (!NameOf(lock).starts_with(filter.name_prefix)) return false;
   if (differs(filter.owner, lock.holder.name) || differs(filter.group, lock.group)) return false;
+  if (lock.unheld && (filter.granted_before || filter.granted_after)) return false;
   if (filter.granted_before && lock.granted >= *filter.granted_before) return false;
   if (filter.granted_after && lock.granted <= *filter.granted_after) return false;
   if (filter.remaining_below && lock.remaining >= filter.remaining_below->ms()) return false;

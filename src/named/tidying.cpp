@@ -4,6 +4,7 @@
 
 #include "doclock/lock_admin.h"
 #include "document/throttle.h"
+#include "engine/check_options.h"
 #include "engine/engine.h"
 #include "engine/failure.h"
 #include "named/status.h"
@@ -107,6 +108,7 @@ PurgeResult LockAdmin::Purge(const PurgeOptions& options) const {
 
 LockStatus LockAdmin::Break(const Key& key, std::string_view by) const {
   const detail::Binding& binding = bound();
+  detail::CheckText(by, "by");
   LockQuery query;
   query.key = key;
   query.unheld = true;

@@ -112,6 +112,25 @@ TEST_F(Races, WhatWaitsAloneHasNoOutcomeOfItsBatch) {
   EXPECT_EQ(second.detail->message, "it stayed held");
 }
 
+/// A caller that waits asks again, and may create it then.
+TEST_F(Races, WhatFailsHasCreatedNothing) {
+  const auto create = [&](const Key& key) {
+    AcquireOp op(things_.collection(), key);
+    op.grant.lock_id = FreshId();
+    op.grant.ttl = kTtl;
+    op.insert = MakeBody({{"n", 1}});
+    return op;
+  };
+  shelf_.failure = std::make_exception_ptr(StoreException(Errc::kUnavailable, "the disk is full"));
+  AcquireOp alone = create(a_), first = create(b_), second = create(c_);
+  things_.Execute({&alone});
+  things_.Execute({&first, &second});
+  for (const AcquireOp* const op : {&alone, &first, &second}) {
+    EXPECT_EQ(op->status, OpStatus::kFailed);
+    EXPECT_FALSE(op->created);
+  }
+}
+
 /// Leases of another run of the clock begin anew whenever they are loaded, until one is stored.
 TEST_F(Races, AWriteThatIsRefusedStoresWhatIsRestated) {
   things_.Create(a_, {});

@@ -76,6 +76,14 @@ TEST_P(StatusTest, FiltersByNameOwnerAndGroup) {
   EXPECT_THAT(Names({.owner = "one", .group = "h"}), ElementsAre("y/c"));
 }
 
+/// LockStatus::name escapes them.
+TEST_P(StatusTest, FiltersByThePrefixOfNamesWithControlCharacters) {
+  auto odd = jobs.Acquire("x\x01y"), plain = jobs.Acquire("xy");
+  EXPECT_EQ(Names({.name_prefix = "x\x01"}).size(), 1U);
+  EXPECT_EQ(Names({.name_prefix = "x"}).size(), 2U);
+  EXPECT_THAT(Names({.name_prefix = "x\\"}), IsEmpty());
+}
+
 TEST_P(StatusTest, FiltersByLeaseAndAgeWithBothBoundsTogether) {
   auto a = jobs.Acquire("a", {.ttl = 1h, .renew = false});
   clock->Advance(10min);
@@ -99,8 +107,12 @@ TEST_P(StatusTest, ShowsWhatMinHoldKeepsClosedIfAsked) {
   const auto all = jobs.Admin().Status({.closed = true});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_TRUE(all[0].name == "closed" && all[0].closed && all[0].unheld && !all[0].expired);
+  EXPECT_TRUE(all[0].ttl == 0ms && all[0].remaining == 0ms && all[0].age == 0ms);
+  EXPECT_EQ(all[0].granted, std::chrono::system_clock::time_point());
   EXPECT_TRUE(all[1].name == "held" && all[1].closed && !all[1].unheld);
   EXPECT_THAT(Names({.name = "closed", .closed = true}), ElementsAre("closed"));
+  EXPECT_THAT(Names({.granted_before = std::chrono::system_clock::now() + 1h, .closed = true}),
+              ElementsAre("held"));
   EXPECT_THAT(Names({.name = "free", .closed = true}), IsEmpty());
   clock->Advance(2min);
   EXPECT_THAT(Names({.name = "closed", .closed = true}), IsEmpty());
@@ -298,6 +310,7 @@ TEST_P(StatusTest, BreakSaysWhyNot) {
   auto lock = jobs.Acquire("a");
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite});
   EXPECT_EQ(CodeOf([&] { (void)jobs.Admin().Break("a"); }), Errc::kUnavailable);
+  EXPECT_THROW((void)jobs.Admin().Break("a", "\xFF"), std::invalid_argument);
   EXPECT_TRUE(lock.held());
   EXPECT_FALSE(IsFree("a"));
 }

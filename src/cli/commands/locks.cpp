@@ -35,7 +35,7 @@ Row RowOf(const LockStatus& lock) {
           Printable(lock.group),
           lock.unheld ? "-" : ModeOf(lock),
           state + (lock.closed && !lock.unheld ? "*" : ""),
-          DurationText(lock.age),
+          lock.unheld ? "-" : DurationText(lock.age),
           lock.unheld  ? "-"
           : lock.fence ? std::to_string(*lock.fence)
                        : "?"};

@@ -36,7 +36,7 @@ json JsonOf(const LockStatus& lock) {
           {"ttlMs", lock.ttl.count()},
           {"remainingMs", lock.remaining.count()},
           {"ageMs", lock.age.count()},
-          {"grantedMs", granted.count()}};
+          {"grantedMs", lock.unheld ? json() : json(granted.count())}};
 }
 
 json JsonOf(const std::vector<LockStatus>& locks) {

@@ -131,7 +131,6 @@ bool WaitTable::AwaitsFirstAnswer(PendingAcquire& waiter) noexcept {
   Shard& shard = ShardOf(waiter.hash);
   const std::scoped_lock lock(shard.mutex);
   if (!waiter.answered) return waiter.WaitForFirstAnswer();
-  if (engine_.traits().immediate) return false;
   const auto waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
   if (!waits || !waits->AwaitsFirstAnswer() || !waiter.WaitForFirstAnswer()) return false;
   return waits->overdue = true;

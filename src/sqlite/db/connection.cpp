@@ -78,6 +78,8 @@ Connection::Connection(const std::filesystem::path& file, bool create) {
   }
   sqlite3_extended_result_codes(database_, 1);
   sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  // The indexes call functions for JSON. The program may have turned it off for all connections.
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, nullptr);
   SetHandlers();
 }
 

@@ -33,11 +33,19 @@ Errc ErrcOf(int code) noexcept {
 
 }  // namespace
 
-DatabaseError::DatabaseError(int code, const std::string& text)
-    : StoreException(ErrcOf(code), text), code_(code) {}
+DatabaseError::DatabaseError(int code, const std::string& text, int error)
+    : StoreException(ErrcOf(code), text), code_(code), error_(error) {}
+
+bool DatabaseError::is_denied() const noexcept {
+  return primary_code() == SQLITE_CANTOPEN &&
+         (error_ == EACCES || error_ == EPERM || error_ == EROFS || error_ == ENAMETOOLONG);
+}
 
 bool DatabaseError::is_without_effect() const noexcept {
-  return primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;
+  // SQLite calls ENOSPC alone SQLITE_FULL. The last frame commits, so that after a write that found
+  // no room none does. A flush or the log's index may find none when all frames are written.
+  const bool no_room = code_ == SQLITE_IOERR_WRITE && (error_ == EDQUOT || error_ == EFBIG);
+  return no_room || primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;
 }
 
 bool DatabaseError::is_short_read() const noexcept { return code_ == SQLITE_IOERR_SHORT_READ; }
@@ -49,27 +57,47 @@ bool DatabaseError::is_about_values() const noexcept {
 std::string DatabaseError::unique_index() const {
   if (code_ != SQLITE_CONSTRAINT_UNIQUE) return {};
   // "UNIQUE constraint failed: index 'name'" for indexes on expressions, as this library's are; the
-  // name doubles its quotes. Indexes of users on plain columns show their columns.
+  // text doubles the name's quotes. Indexes of users on plain columns show their columns.
   const std::string text = what();
   const std::string before_name = "index '";
   const std::size_t start = text.find(before_name);
   if (start == std::string::npos) return text.substr(text.find(": ") + 2);
   const std::size_t end = text.rfind('\'');
-  return text.substr(start + before_name.size(), end - start - before_name.size());
+  std::string name = text.substr(start + before_name.size(), end - start - before_name.size());
+  for (auto quote = name.find("''"); quote != name.npos; quote = name.find("''", quote + 1)) {
+    name.erase(quote, 1);
+  }
+  return name;
 }
+
+namespace {
+
+/// Why a call on the log failed. Of a COMMIT, SQLite 3.40 does not tell (sqlite3_system_errno).
+int ErrnoOfLog(sqlite3* database) noexcept {
+  sqlite3_file* log = nullptr;
+  int error = 0;
+  sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (log != nullptr && log->pMethods != nullptr) {
+    log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
+  }
+  return error;
+}
+
+}  // namespace
 
 DatabaseError LastError(sqlite3* database) {
   const int code = sqlite3_extended_errcode(database), primary = code & 0xff;
   std::string text = sqlite3_errmsg(database);
   // SQLite names the call that failed, but not why.
-  const int error = sqlite3_system_errno(database);
+  const int error =
+      code == SQLITE_IOERR_WRITE ? ErrnoOfLog(database) : sqlite3_system_errno(database);
   if (error != 0 && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR))
     text += ReasonOf(error);
-  return {code, text};
+  return {code, text, error};
 }
 
 DatabaseError SystemError(const std::string& text, int error) {
-  return {SQLITE_CANTOPEN, text + ReasonOf(error)};
+  return {SQLITE_CANTOPEN, text + ReasonOf(error), error};
 }
 
 DatabaseError BusyError(const std::string& text) { return {SQLITE_BUSY, text}; }

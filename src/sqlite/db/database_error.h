@@ -12,12 +12,15 @@ namespace doclock::sqlite {
 class DatabaseError : public StoreException {
  public:
   /// @param code SQLite's extended result code.
-  DatabaseError(int code, const std::string& text);
+  /// @param error The errno of the system's call that failed; 0: unknown, or none failed.
+  DatabaseError(int code, const std::string& text, int error = 0);
 
   /// SQLite's result code without its details: SQLITE_BUSY, SQLITE_FULL ...
   [[nodiscard]] int primary_code() const noexcept { return code_ & 0xff; }
   /// Was a file, usually the log, too short?
   [[nodiscard]] bool is_short_read() const noexcept;
+  /// Was a file not opened because the system forbids it?
+  [[nodiscard]] bool is_denied() const noexcept;
   /// Of a COMMIT: did it certainly leave nothing behind?
   [[nodiscard]] bool is_without_effect() const noexcept;
   /// Is it an error of this one statement's values, with the transaction still valid?
@@ -27,6 +30,7 @@ class DatabaseError : public StoreException {
 
  private:
   int code_;
+  int error_;
 };
 
 /// The last error of this connection.

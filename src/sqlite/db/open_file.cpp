@@ -26,8 +26,15 @@ fs::path Canonical(const fs::path& file) {
   if (file.empty()) throw StoreException(Errc::kRefused, "doclock: the database has no path");
   std::error_code error;
   fs::path path = fs::weakly_canonical(fs::absolute(file, error), error);
-  if (error) Refuse(file, "cannot be looked at: " + error.message());
-  return path;
+  // A link to a file that is still to be made: SQLite makes it, and names its log after it.
+  constexpr int kMostLinks = 40;
+  for (int i = 0; !error && i < kMostLinks; ++i) {
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(path, no_link);
+    if (no_link) return path;
+    path = fs::weakly_canonical(path.parent_path() / target, error);
+  }
+  Refuse(file, "cannot be looked at" + (error ? ": " + error.message() : " behind so many links"));
 }
 
 void CheckPermission(const fs::path& path) {
@@ -52,6 +59,32 @@ void CheckExisting(const fs::path& path, fs::file_status status, bool local_only
   }
 }
 
+/// SQLite says of what it cannot make that it does not exist.
+void CheckNew(const fs::path& path) {
+  std::error_code error;
+  const fs::path folder = path.parent_path();
+  if (!fs::is_directory(folder, error)) Refuse(path, "cannot be made: there is no such directory");
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    Refuse(path, "cannot be made" + ReasonOf(errno));
+  }
+}
+
+/// With the name of each file beside the database.
+void CheckLength(const fs::path& path) {
+  constexpr std::size_t kLongestSuffix = std::string_view("-journal").size();
+  static_assert(kLongestSuffix >= std::string_view("-doclock").size());
+  const auto check = [&](const fs::path& of, long longest, const char* what) {
+    const auto length = static_cast<long>(of.native().size() + kLongestSuffix);
+    if (longest > 0 && length > longest) {
+      Refuse(path, std::string("has too long a ") + what + ": with the longest suffix, -journal, " +
+                       std::to_string(length) + " bytes of at most " + std::to_string(longest));
+    }
+  };
+  check(path.filename(), ::pathconf(path.parent_path().c_str(), _PC_NAME_MAX), "name");
+  const sqlite3_vfs* const files = sqlite3_vfs_find(nullptr);
+  if (files != nullptr) check(path, files->mxPathname, "path");
+}
+
 void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -61,9 +94,10 @@ void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
     Refuse(path, "cannot be looked at: " + error.message());
   } else if (!options.create) {
     Refuse(path, "does not exist");
-  } else if (!fs::is_directory(path.parent_path(), error)) {
-    Refuse(path, "cannot be made: there is no such directory");
+  } else {
+    CheckNew(path);
   }
+  CheckLength(path);
   if (options.local_only) CheckFileSystem(path.parent_path());
 }
 
@@ -206,7 +240,8 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
     if (!open.coordinator) open.coordinator = ProcessCoordinator::Open(open.path, deadline);
     Prepare(open, deadline);
   } catch (const DatabaseError& error) {
-    throw AsStoreException(error, open.path);
+    const Errc errc = error.is_denied() ? Errc::kRefused : error.errc();
+    throw StoreException(errc, AsStoreException(error, open.path).what());
   }
   return open;
 }

@@ -60,7 +60,11 @@ bool LockWriter::Put(Change& change) {
   } else {
     Step step{collection, was, now, was.row};
     step.renewed = IsRenewal(step);
-    if (!step.renewed) SetRow(step);
+    if (!step.renewed) {
+      SetRow(step);
+    } else if (!now.IsShared()) {
+      step.row.slot = now.lease.instance;
+    }
     if (!AddShares(change, step) || !PutDocument(change, step)) return false;
     PutLease(change, step);
     PutShares(change, step);
@@ -84,17 +88,14 @@ void LockWriter::Erase(const SqliteCollection& collection, const LoadedDocument&
   if (was.row.queued) QueueOf(collection).DeleteAll(doc);
 }
 
-/// The row itself says whose life an exclusive lock hangs on, so it is written where that changes.
-/// Renewals of detached locks, of no process's slot, are rare where processes have slots.
+/// The row itself says whose life an exclusive lock hangs on, and keeps the time of the grant.
 bool LockWriter::IsRenewal(const Step& step) const noexcept {
   const rules::LockState &was = step.was.lock, &now = step.now;
   if (!now.HasLockId() || now.lock_id != was.lock_id || now.version != was.version) return false;
   if (now.lease.since != now_ || !now.IsLive(now_)) return false;
   // At the moment of the grant a renewal changes nothing.
   if (now.lease == was.lease && now != was) return false;
-  if (!context_.evaluator.IsComparable(step.was.row, now_)) return false;
-  const bool has_slot = now.lease.instance != 0 || context_.coordinator.slot() == 0;
-  return now.IsShared() || (has_slot && now.lease.instance == step.was.row.slot);
+  return context_.evaluator.IsComparable(step.was.row, now_);
 }
 
 /// Does the row say of the lease what it has to say? That of shares only has to cover them.
@@ -182,9 +183,12 @@ void LockWriter::PutLease(const Change& change, const Step& step) {
   if (!step.renewed) return;
   connection_.Run(step.collection.tables(), Sql::kPutLease, step.row.doc, step.row.id,
                   now_.time_since_epoch(), step.now.lease.Left(now_));
+  if (step.now.IsShared()) return;
   // The lease of another process is over once that process is dead: only a closer look shows it.
-  if (!step.now.IsShared() && step.row.slot == context_.coordinator.slot()) {
+  if (step.row.slot == context_.coordinator.slot()) {
     renewal_rows_.Add(step.row.id, change.hash, step.row.doc);
+  } else {
+    renewal_rows_.Remove(step.row.id);
   }
 }
 

@@ -52,6 +52,21 @@ TEST_F(LocalReleaseTest, ASearchHearsOfARelease) {
   EXPECT_EQ(clock->Now(), before);
 }
 
+/// The store has a second for its first answer, and a release of this process counts for one.
+TEST_F(LocalReleaseTest, AShortWaitBehindAReleaseThatTakesLongerIsNoOutage) {
+  ASSERT_TRUE(store->traits().immediate);
+  Grant held = Lock("a");
+  std::shared_ptr<Waiting> waiting;
+  store->before_reply = [&](std::span<StoreOp* const>) {
+    store->before_reply = nullptr;
+    waiting = LockLater("a", {.wait = 5ms});
+    clock->Advance(30ms);
+  };
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  EXPECT_TRUE(waiting->granted());
+}
+
 TEST_F(LocalReleaseTest, ASearchHearsOfADroppedHandle) {
   std::optional<Grant> held = Lock("a");
   const auto waiting = NextLater();

@@ -1,10 +1,13 @@
 // Commits that fail half-way: each operation gets a true answer.
 
+#include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "doclock/lock_manager.h"
+#include "doclock/lock_provider.h"
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
@@ -96,6 +99,40 @@ TEST_F(SqliteCommit, AFullDiskAtTheCommitIsAFailureOfAllThatWereInIt) {
   EXPECT_EQ(third.status, OpStatus::kMissing) << "what was seen is true all the same";
   EXPECT_EQ(client.Acquire("1").version, 2);
   EXPECT_EQ(client.Acquire("2").version, 2);
+}
+
+/// A quota, and the limit of a file's size, are as a full disk is.
+TEST_F(SqliteCommit, NoRoomForTheLogIsAFailureWhateverTheSystemCallsIt) {
+  Client client(file_);
+  const AcquireOp held = client.Create("1");
+  const auto release = [&] { return client.Release("1", held, Body::FromText(R"({"a":2})")); };
+  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
+    FaultyFiles::error = error;
+    FaultyFiles::failing_writes = kAll;
+    ExpectUnavailable(release());
+    FaultyFiles::failing_writes = 0;
+    FaultyFiles::failing_syncs = kAll;
+    EXPECT_EQ(release().status, OpStatus::kInDoubt) << "all of it was written";
+    FaultyFiles::failing_syncs = 0;
+    EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  }
+  FaultyFiles::error = EIO;
+  FaultyFiles::failing_writes = kAll;
+  EXPECT_EQ(release().status, OpStatus::kInDoubt);
+  FaultyFiles::failing_writes = 0;
+  EXPECT_EQ(release().status, OpStatus::kDone);
+}
+
+/// Whatever an attempt decided before it failed, it has made nothing.
+TEST_F(SqliteCommit, AWaitForADocumentThatIsNotThereOutlastsAFullDisk) {
+  const auto store = OpenSqliteStore(file_);
+  LockManager manager(store);
+  LockProvider names(manager);
+  names.Acquire("known").Release();
+  FaultyFiles::failing_writes = 2;
+  const HeldLock lock = names.Acquire("new", {.wait = 20s});
+  EXPECT_TRUE(lock.held());
+  EXPECT_EQ(FaultyFiles::failing_writes, 0);
 }
 
 /// A waiter's attempts have one id: the row may show it of a grant that is over.

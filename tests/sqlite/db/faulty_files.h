@@ -16,8 +16,10 @@ class FaultyFiles {
 
   /// This many of the next flushes of the log to the disk fail.
   static std::atomic<int> failing_syncs;
-  /// This many of the next writes to the log find the disk full.
+  /// This many of the next writes to the log fail for the reason `error`.
   static std::atomic<int> failing_writes;
+  /// Why: an errno.
+  static std::atomic<int> error;
   /// This many of the next reads of the log fail.
   static std::atomic<int> failing_reads;
 };

@@ -320,6 +320,44 @@ TEST_F(SqliteFiles, SymbolicLinksLeadToTheSameGate) {
   EXPECT_EQ(alias.Release("1", held).status, OpStatus::kDone);
 }
 
+TEST_F(SqliteFiles, ASymbolicLinkMayLeadToAFileThatIsStillToBeMade) {
+  fs::create_directory(folder_ / "elsewhere");
+  fs::create_symlink("../second.db", folder_ / "elsewhere/first.db");
+  fs::create_symlink(file_.filename(), folder_ / "second.db");
+  Client alias(folder_ / "elsewhere/first.db"), client(file_);
+  const AcquireOp held = alias.Create("1");
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
+  EXPECT_EQ(client.Release("1", held).status, OpStatus::kDone);
+  EXPECT_FALSE(fs::exists(folder_ / "elsewhere/first.db-doclock"));
+  fs::create_symlink("circle.db", folder_ / "circle.db");
+  ExpectRefusal(folder_ / "circle.db", "cannot be looked at");
+}
+
+TEST_F(SqliteFiles, AFileThatTheSystemDoesNotLetBeMadeIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::others_exec);
+  Child other_user({"as", "65534", "open", file_.string()});
+  const std::string told = other_user.Line().value_or("nothing");
+  EXPECT_NE(told.find("things.db cannot be made: Permission denied"), std::string::npos) << told;
+}
+
+TEST_F(SqliteFiles, APathThatIsTooLongIsRefusedBeforeAnythingIsMade) {
+  const auto is_empty = [](const fs::path& folder) { return fs::is_empty(folder); };
+  EXPECT_EQ(Refusal(folder_.path() / std::string(247, 'n')), "none");
+  fs::create_directory(folder_ / "names");
+  ExpectRefusal(folder_ / "names" / std::string(248, 'n'), "too long a name");
+  EXPECT_TRUE(is_empty(folder_ / "names"));
+  fs::path deep = folder_ / "paths";
+  while (deep.native().size() < 400) deep /= std::string(50, 'd');
+  fs::create_directories(deep);
+  const auto of_length = [&](std::size_t length) {
+    return deep / std::string(length - deep.native().size() - 1, 'p');
+  };
+  ExpectRefusal(of_length(505), "too long a path");
+  EXPECT_TRUE(is_empty(deep));
+  EXPECT_EQ(Refusal(of_length(504)), "none");
+}
+
 TEST_F(SqliteFiles, TheCoordinatorFileHasTheDatabasesMode) {
   DOCLOCK_NEEDS_COORDINATOR();
   RawDatabase(file_).Run("CREATE TABLE mine(a)");

@@ -295,5 +295,30 @@ TEST_F(SqliteIndexes, TellTextsApartBehindNul) {
   EXPECT_EQ(client_.Insert("z", body("a\0c"s)).status, OpStatus::kDone);
 }
 
+TEST_F(SqliteIndexes, ARepeatedValueNamesFieldsWithQuotes) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"k'q", "''"}, .unique = true});
+  const std::string body = R"({"k'q":1,"''":1})";
+  EXPECT_EQ(client_.Insert("1", body).status, OpStatus::kDone);
+  const SaveOp again = client_.Insert("2", body);
+  ASSERT_EQ(again.status, OpStatus::kConflict) << Why(again);
+  EXPECT_EQ(again.detail->index, "k'q,''");
+}
+
+/// A program may do so for all its connections.
+TEST_F(SqliteIndexes, ServeConnectionsThatDoNotTrustTheSchemaByDefault) {
+  const auto distrust = [](sqlite3* database, char**, const sqlite3_api_routines*) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  };
+  int (*const extension)(sqlite3*, char**, const sqlite3_api_routines*) = distrust;
+  const auto entry = reinterpret_cast<void (*)()>(extension);
+  ASSERT_EQ(sqlite3_auto_extension(entry), SQLITE_OK);
+  {
+    Client client(file_);
+    client.store().EnsureIndex(client.collection(), {.fields = {"a"}});
+    EXPECT_EQ(client.Insert("1", R"({"a":1})").status, OpStatus::kDone);
+  }
+  sqlite3_cancel_auto_extension(entry);
+}
+
 }  // namespace
 }  // namespace doclock::sqlite_test
