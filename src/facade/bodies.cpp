@@ -41,8 +41,9 @@ Body Seal(const Collection& collection, const Key& key, nlohmann::json tree) {
 }
 
 const nlohmann::json& TreeOf(const Body& body) {
-  static const nlohmann::json kNone = nlohmann::json::object();
-  return body ? body.json() : kNone;
+  // Never destroyed: locks may be released while the process ends.
+  static const auto& none = *new nlohmann::json(nlohmann::json::object());
+  return body ? body.json() : none;
 }
 
 nlohmann::json KeyToJson(const Key& key) {

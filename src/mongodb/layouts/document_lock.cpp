@@ -67,13 +67,14 @@ Doc NoLock() {
 }  // namespace
 
 const LockFieldNames* DocumentLockLayout::beside_body() const noexcept {
-  static const LockFieldNames kNames = [] {
-    LockFieldNames names;
-    names.id = kIdMember;
-    names.time = kTimeMember;
+  // Never destroyed: stores may be used while the process ends.
+  static const auto* const kNames = [] {
+    auto* const names = new LockFieldNames;
+    names->id = kIdMember;
+    names->time = kTimeMember;
     return names;
   }();
-  return &kNames;
+  return kNames;
 }
 
 const Turns& DocumentLockLayout::turns() const noexcept {
