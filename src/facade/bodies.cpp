@@ -31,9 +31,9 @@ void CheckDepth(const Collection& collection, const Key& key, const nlohmann::js
                  std::to_string(kMaxBodyDepth) + " levels");
 }
 
-Body Seal(const Collection& collection, const Key& key, nlohmann::json tree) {
+Body Seal(const Collection& collection, const Key& key, nlohmann::json tree, const Body& base) {
   try {
-    CheckBody(tree, collection.fields());
+    CheckBody(tree, collection.fields(), TreeOf(base));
   } catch (const DocumentException& error) {
     RefuseBody(collection, key, error.what());
   }
