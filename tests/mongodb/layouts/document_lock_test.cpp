@@ -184,10 +184,18 @@ TEST_F(DocumentLock, OursEndsForThemAMarginAfterItsLease) {
 
 /// A lock without a time does not end, on either side.
 TEST_F(DocumentLock, ALockWithoutATimeStaysUntilItIsBroken) {
-  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
-  Change(R"({"$unset": {"LockTime": 1}})");
-  EXPECT_EQ(Take().status, OpStatus::kBusy);
-  EXPECT_FALSE(peer_->TryAcquire(job_, kTtl));
+  const auto theirs = peer_->TryAcquire(job_, kTtl);
+  ASSERT_TRUE(theirs);
+  for (const char* const without :
+       {R"({"$unset": {"LockTime": 1}})", R"({"$set": {"LockTime": null}})"}) {
+    Change(without);
+    const std::string before = Stored();
+    EXPECT_EQ(Take().status, OpStatus::kBusy);
+    EXPECT_FALSE(peer_->TryAcquire(job_, kTtl));
+    const RenewOp renewal = locks_.Renew(key_, LockPeer::IdOf(theirs->lock_id));
+    EXPECT_EQ(renewal.status, OpStatus::kDone) << Why(renewal);
+    EXPECT_EQ(Stored(), before) << "never shorter";
+  }
 }
 
 /// A lock that is shown as live, because a clock of theirs may be behind, may be over.
