@@ -1,5 +1,9 @@
 #include "doclock/errors.h"
 
+#include <array>
+#include <cstddef>
+#include <new>
+
 #include "document/values/utf8.h"
 
 namespace doclock {
@@ -54,7 +58,9 @@ std::string TextOr(Errc code, const std::string& what) {
 }  // namespace
 
 const std::error_category& ErrorCategory() noexcept {
-  static const Category category;
+  // Never destroyed: something may fail while the process ends.
+  alignas(Category) static std::array<std::byte, sizeof(Category)> place;
+  static const Category& category = *new (place.data()) Category;
   return category;
 }
 

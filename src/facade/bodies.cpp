@@ -31,9 +31,9 @@ void CheckDepth(const Collection& collection, const Key& key, const nlohmann::js
                  std::to_string(kMaxBodyDepth) + " levels");
 }
 
-Body Seal(const Collection& collection, const Key& key, nlohmann::json tree) {
+Body Seal(const Collection& collection, const Key& key, nlohmann::json tree, const Body& base) {
   try {
-    CheckBody(tree, collection.fields());
+    CheckBody(tree, collection.fields(), TreeOf(base));
   } catch (const DocumentException& error) {
     RefuseBody(collection, key, error.what());
   }
@@ -41,8 +41,9 @@ Body Seal(const Collection& collection, const Key& key, nlohmann::json tree) {
 }
 
 const nlohmann::json& TreeOf(const Body& body) {
-  static const nlohmann::json kNone = nlohmann::json::object();
-  return body ? body.json() : kNone;
+  // Never destroyed: locks may be released while the process ends.
+  static const auto& none = *new nlohmann::json(nlohmann::json::object());
+  return body ? body.json() : none;
 }
 
 nlohmann::json KeyToJson(const Key& key) {

@@ -6,6 +6,7 @@
 #include "doclock/errors.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
+#include "document/json/same_json.h"
 #include "locking/races.h"
 #include "rules/acquire.h"
 #include "rules/fault.h"
@@ -16,9 +17,20 @@
 namespace doclock::locking {
 namespace {
 
-/// Settles the operation and returns false if the body holds text that is not valid UTF-8.
-bool HasGoodText(StoreOp& op, const Body& body) {
-  if (body.IsUtf8()) return true;
+/// The top-level members that are not as they were in `base`.
+Body Changed(const Body& body, const Body& base) {
+  nlohmann::json changed = nlohmann::json::object();
+  for (const auto& [name, value] : body.json().items()) {
+    const auto before = base.json().find(name);
+    if (before == base.json().end() || !detail::IsSameJson(*before, value)) changed[name] = value;
+  }
+  return Body::FromJson(std::move(changed));
+}
+
+/// Settles the operation and returns false if the body holds text that is not valid UTF-8, and that
+/// `base` does not hold.
+bool HasGoodText(StoreOp& op, const Body& body, const Body& base) {
+  if (body.IsUtf8() || (base && Changed(body, base).IsUtf8())) return true;
   op.Fail(Errc::kDocument, "the body holds a string that is not valid UTF-8");
   return false;
 }
@@ -53,7 +65,7 @@ void Tell(Change& document, bool concerns_waiters, const Entry& entry) noexcept 
 }
 
 void Create(AcquireOp& op, Change& document, Unit& unit) {
-  if (!HasGoodText(op, op.insert)) return;
+  if (!HasGoodText(op, op.insert, {})) return;
   Entry& entry = document.Edit();
   entry.body = op.body = op.insert;
   entry.lock.floor = unit.floor();
@@ -86,7 +98,7 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   const TimePoint now = TimeFor(op, was.lock, unit);
   if (!rules::MayWrite(op, was.lock, now)) return;
   Body body = NewBody(op.body, &was, op.merge);
-  if (body && !HasGoodText(op, body)) return;
+  if (body && !HasGoodText(op, body, op.base)) return;
   Entry& entry = document.Edit(static_cast<bool>(body));
   rules::Write(op, entry.lock, now, unit.instance());  // may throw: before the body
   Put(std::move(body), op.base && !op.merge ? &op.base : nullptr, entry, document);
@@ -100,7 +112,7 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   if (!rules::MaySave(op, was == nullptr ? nullptr : &was->lock, now)) return;
   const bool erases = op.save == SaveKind::kErase;
   Body body = erases ? Body() : NewBody(op.body, was);
-  if (body && !HasGoodText(op, body)) return;
+  if (body && !HasGoodText(op, body, op.base)) return;
   Entry& entry = document.Edit(static_cast<bool>(body));
   if (was == nullptr) {
     entry.lock.born = NewUuid();

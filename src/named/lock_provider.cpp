@@ -11,8 +11,9 @@ namespace {
 
 /// "No body": what a named lock's document holds besides its lock.
 const Body& NoBody() {
-  static const Body kNothing = Body::FromText("{}");
-  return kNothing;
+  // Never destroyed: locks may be used while the process ends.
+  static const Body& nothing = *new Body(Body::FromText("{}"));
+  return nothing;
 }
 
 Key KeyOfName(std::string_view name) {

@@ -82,6 +82,32 @@ TEST(CheckBody, RefusesDepth) {
   }
 }
 
+TEST(CheckBody, LeavesWhatOthersStored) {
+  const json base = {{"text", "\xFF"},
+                     {"deep", Nested(kMaxBodyDepth, true)},
+                     {"n", UINT64_MAX},
+                     {"o", {{std::string("a\0b", 3), 1}, {"c", "\xFF"}}},
+                     {"mine", 1}};
+  const auto refuses = [&](const char* name, const json& value) {
+    json body = base;
+    body[name] = value;
+    try {
+      CheckBody(body, LockFieldNames{}, base);
+      return false;
+    } catch (const DocumentException& error) {
+      return std::string(error.what()).find(name) != std::string::npos;
+    }
+  };
+  EXPECT_FALSE(refuses("mine", 2));
+  EXPECT_TRUE(refuses("mine", "\xFF"));
+  EXPECT_TRUE(refuses("text", "\xFF\xFF"));
+  EXPECT_TRUE(refuses("o", {{"c", "\xFF"}}));
+  EXPECT_TRUE(refuses("$new", 1));
+  json large = base;
+  large["mine"] = std::string(kMaxBodyBytes, 'x');
+  EXPECT_THROW(CheckBody(large, LockFieldNames{}, base), DocumentException);
+}
+
 TEST(CheckBody, MeasuresTheTextExactly) {
   // Escaped, so that the text is longer than the BSON.
   json body = {{"x", std::string((kMaxBodyBytes - 8) / 2, '"')}};

@@ -42,7 +42,7 @@ struct Codec {
 
   /// The body of a document that does not exist yet.
   static Body Fresh(const Collection& collection, const Key& key, const T& entity) {
-    return Seal(collection, key, Write(collection, key, entity));
+    return Seal(collection, key, Write(collection, key, entity), Body());
   }
 
   /// The body that follows `base`: T's fields as they are now, and those T does not know as they
@@ -52,7 +52,7 @@ struct Codec {
     nlohmann::json tree = Write(collection, key, entity);
     if (HoldsMore(detail::TreeOf(base), tree))
       tree = Merged(key, detail::TreeOf(base), std::move(tree));
-    return Seal(collection, key, std::move(tree));
+    return Seal(collection, key, std::move(tree), base);
   }
 
   /// T from a stored body. @throws DocumentException

@@ -42,8 +42,9 @@ DOCLOCK_EXPORT AcquireSpec SpecFor(const Binding&, const LockOptions&, Filter fi
 /// Checks the depth of a tree that is about to be copied, because copying is recursive.
 /// @throws DocumentException naming the document, if it is nested too deep
 DOCLOCK_EXPORT void CheckDepth(const Collection&, const Key&, const nlohmann::json& tree);
-/// `tree` as a body, checked. @throws DocumentException naming the document
-DOCLOCK_EXPORT Body Seal(const Collection&, const Key&, nlohmann::json tree);
+/// `tree` as a body, checked; see CheckBody for `base`. @throws DocumentException naming the
+/// document
+DOCLOCK_EXPORT Body Seal(const Collection&, const Key&, nlohmann::json tree, const Body& base);
 /// The tree of a stored body; an empty object for a document that has none (a named lock).
 DOCLOCK_EXPORT const nlohmann::json& TreeOf(const Body&);
 /// The key as JSON: text or a number.

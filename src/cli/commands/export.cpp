@@ -21,6 +21,7 @@
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
 #include "cli/output/progress.h"
+#include "doclock/errors.h"
 #include "doclock/locking_repository.h"
 
 namespace doclock::cli {
@@ -190,7 +191,14 @@ class Exporter {
     left_out_ += document.left_out;
   }
   void Add(const DocumentLine& document) {
-    lines_.Add(WithoutControls(LineOf(document).dump()));
+    try {
+      lines_.Add(WithoutControls(LineOf(document).dump()));
+    } catch (const json::type_error&) {
+      throw DocumentException(
+          "document '" + document.key.ToString() + "' of '" + options_.collection +
+              "' cannot be exported: it holds text that is not valid UTF-8",
+          std::make_shared<const DocumentId>(options_.collection, document.key));
+    }
     progress_.Show(++count_);
   }
   void AddLocked(const LockingRepository<json>& documents, const Key& key) {

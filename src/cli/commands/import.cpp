@@ -137,8 +137,10 @@ class Replacer {
     }
     if (options_.resume) {
       const auto found = documents_.Find(line.key);
-      // The texts tell 1 from 1.0.
-      if (found && (*found)->dump() == line.body.dump()) return Outcome::kUnchanged;
+      // The texts tell 1 from 1.0. Only what is equal is sure to have one.
+      if (found && **found == line.body && (*found)->dump() == line.body.dump()) {
+        return Outcome::kUnchanged;
+      }
       missing_.store(!found, std::memory_order_relaxed);
       if (!found && Create(documents_, line) == Outcome::kImported) return Outcome::kImported;
     }

@@ -5,6 +5,7 @@
 #include "doclock/detail/engine.h"
 #include "doclock/errors.h"
 #include "document/json/bson_size.h"
+#include "document/json/same_json.h"
 #include "document/values/utf8.h"
 
 namespace doclock::detail {
@@ -27,28 +28,28 @@ std::string Quote(const std::string& name) {
   return text + (end < name.size() ? "…\"" : "\"");
 }
 
-/// Walks a tree once. `where` is the top-level name being walked, for messages.
+/// Walks a tree once.
 class Checker {
  public:
-  explicit Checker(const LockFieldNames& fields) : fields_(fields) {}
+  Checker(const LockFieldNames& fields, const json& base) : fields_(fields), base_(base) {}
 
   void CheckTop(const json& body) {
     const auto* object = body.get_ptr<const json::object_t*>();
     if (object == nullptr) Refuse(std::string("it is not a JSON object but ") + body.type_name());
-    for (const auto& [name, value] : *object) {
-      where_ = nullptr;
-      CheckName(name);
-      CheckTopName(name);
-      where_ = &name;
-      CheckValue(value, 2);
+    for (const auto& member : *object) {
+      member_ = nullptr;
+      CheckName(member.first);
+      CheckTopName(member.first);
+      member_ = &member;
+      CheckValue(member.second, 2);
     }
     CheckSize(body);
   }
 
  private:
   void CheckName(const std::string& name) {
-    if (!IsUtf8(name)) Refuse("a field's name is not valid UTF-8" + Where());
-    if (name.find('\0') != name.npos) Refuse("the name " + Quote(name) + " holds NUL" + Where());
+    if (!IsUtf8(name)) Complain("a field's name is not valid UTF-8");
+    if (name.find('\0') != name.npos) Complain("the name " + Quote(name) + " holds NUL");
     text_bytes_ += name.size();
     ++values_;
   }
@@ -74,14 +75,14 @@ class Checker {
     ++values_;
     switch (value.type()) {
       case json::value_t::object:
-        CheckDepth(depth);
+        if (IsTooDeep(depth)) break;
         for (const auto& [name, member] : *value.get_ptr<const json::object_t*>()) {
           CheckName(name);
           CheckValue(member, depth + 1);
         }
         break;
       case json::value_t::array:
-        CheckDepth(depth);
+        if (IsTooDeep(depth)) break;
         for (const json& element : *value.get_ptr<const json::array_t*>()) {
           CheckValue(element, depth + 1);
         }
@@ -95,32 +96,33 @@ class Checker {
     switch (value.type()) {
       case json::value_t::string: {
         const auto& text = *value.get_ptr<const std::string*>();
-        if (!IsUtf8(text)) Refuse("a string is not valid UTF-8" + Where());
+        if (!IsUtf8(text)) Complain("a string is not valid UTF-8");
         text_bytes_ += text.size();
         break;
       }
       case json::value_t::number_float:
         if (!std::isfinite(*value.get_ptr<const double*>())) {
-          Refuse("a number is NaN or infinite" + Where());
+          Complain("a number is NaN or infinite");
         }
         break;
       case json::value_t::number_unsigned:
         if (*value.get_ptr<const std::uint64_t*>() > INT64_MAX) {
-          Refuse("a whole number is above 2^63 - 1" + Where());
+          Complain("a whole number is above 2^63 - 1");
         }
         break;
       case json::value_t::binary:
       case json::value_t::discarded:
-        Refuse("a value is binary" + Where());
+        Complain("a value is binary");
+        break;
       default:
         break;
     }
   }
 
-  void CheckDepth(int depth) const {
-    if (depth > kMaxBodyDepth) {
-      Refuse("it is nested deeper than " + std::to_string(kMaxBodyDepth) + " levels" + Where());
-    }
+  bool IsTooDeep(int depth) const {
+    if (depth <= kMaxBodyDepth) return false;
+    Complain("it is nested deeper than " + std::to_string(kMaxBodyDepth) + " levels");
+    return true;
   }
 
   /// Nearly every body is so small that it fits even if everything needs escaping; only larger ones
@@ -129,7 +131,7 @@ class Checker {
   void CheckSize(const json& body) const {
     constexpr std::size_t kLongestEscape = 6, kLongestNumber = 32;
     if (text_bytes_ * kLongestEscape + values_ * kLongestNumber <= kMaxBodyBytes) return;
-    CheckSize(body.dump().size(), "");
+    CheckSize(body.dump(-1, ' ', false, json::error_handler_t::replace).size(), "");
     CheckSize(BsonBytes(body), " as BSON, in which MongoDB keeps it");
   }
 
@@ -139,18 +141,26 @@ class Checker {
            std::to_string(kMaxBodyBytes));
   }
 
-  std::string Where() const {
-    return where_ == nullptr ? std::string() : " (in " + Quote(*where_) + ")";
+  /// Refuses the body, unless the top-level member is as it was: then another program stored it.
+  void Complain(const std::string& what) const {
+    if (member_ == nullptr) Refuse(what);
+    const auto& [name, value] = *member_;
+    const auto before = base_.find(name);
+    if (before != base_.end() && IsSameJson(*before, value)) return;
+    Refuse(what + " (in " + Quote(name) + ")");
   }
 
   const LockFieldNames& fields_;
-  const std::string* where_ = nullptr;
+  const json& base_;
+  const json::object_t::value_type* member_ = nullptr;  ///< The top-level one that is walked.
   std::size_t text_bytes_ = 0;
   std::size_t values_ = 1;
 };
 
 }  // namespace
 
-void CheckBody(const json& body, const LockFieldNames& fields) { Checker(fields).CheckTop(body); }
+void CheckBody(const json& body, const LockFieldNames& fields, const json& base) {
+  Checker(fields, base).CheckTop(body);
+}
 
 }  // namespace doclock::detail

@@ -15,12 +15,13 @@ namespace doclock {
 using Json = nlohmann::json;
 
 const Json& TreeOf(const Body& body) {
-  static const Json kNothing = Json::object();
-  if (!body) return kNothing;
+  // Never destroyed: stores may be used while the process ends.
+  static const Json& nothing = *new Json(Json::object());
+  if (!body) return nothing;
   try {
     return body.json();
   } catch (const DocumentException&) {
-    return kNothing;
+    return nothing;
   }
 }
 

@@ -122,9 +122,9 @@ std::string Unauthorized(const Doc& command, const std::string& database) {
                           named ? bson_iter_utf8(&first, nullptr) : "");
 }
 
-const Owned<mongoc_read_prefs_t>& Primary() {
-  static const Owned<mongoc_read_prefs_t> primary(mongoc_read_prefs_new(MONGOC_READ_PRIMARY),
-                                                  &mongoc_read_prefs_destroy);
+/// Never destroyed: stores may be used while the process ends.
+const mongoc_read_prefs_t* Primary() {
+  static const auto* const primary = mongoc_read_prefs_new(MONGOC_READ_PRIMARY);
   return primary;
 }
 
@@ -288,7 +288,7 @@ bool Server::RunOn(mongoc_client_t* client, const Doc& command, const bson_t* op
   bson_t* const answer = reply.Fresh();
   bson_error_t error{};
   const bool done = mongoc_client_command_with_opts(client, database_.c_str(), command.get(),
-                                                    Primary().get(), opts, answer, &error);
+                                                    Primary(), opts, answer, &error);
   reply.Judge(done, error, effect);
   if (reply.is_unauthorized()) reply.text = Unauthorized(command, database_);
   if (direct_ && reply.met_no_primary()) {

@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::string_view kOption = "doclockLayout=";
 
-const auto& Known() noexcept {
-  static const PessimisticLockLayout kPessimisticLock;
-  static const std::array<const Layout*, 3> kKnown = {&DistributedLock(), &MongoLock(),
-                                                      &kPessimisticLock};
-  return kKnown;
+/// Never destroyed, as no layout is: stores may be used while the process ends.
+const auto& Known() {
+  static const auto& known = *new std::array<const Layout*, 3>{&DistributedLock(), &MongoLock(),
+                                                               new PessimisticLockLayout};
+  return known;
 }
 
 /// "mongolocks", or with the longest duration of a lock of theirs, "mongolocks-90"; null: it is
@@ -40,7 +40,7 @@ const Layout* FindDocumentLock(std::string_view name) {
   const bool whole = read.ec == std::errc() && read.ptr == rest.data() + rest.size();
   if (!whole || seconds < 1 || seconds > kDay) return nullptr;
   static std::mutex mutex;
-  static std::map<int, DocumentLockLayout> layouts;
+  static auto& layouts = *new std::map<int, DocumentLockLayout>;  // never destroyed, see Known
   const std::lock_guard guard(mutex);
   return &layouts.try_emplace(seconds, std::chrono::seconds(seconds)).first->second;
 }

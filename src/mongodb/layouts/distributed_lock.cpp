@@ -118,8 +118,8 @@ class DistributedLockLayout final : public Layout {
 
 }  // namespace
 
-const Layout& DistributedLock() noexcept {
-  static const DistributedLockLayout layout;
+const Layout& DistributedLock() {
+  static const Layout& layout = *new DistributedLockLayout;  // see Known()
   return layout;
 }
 

@@ -67,21 +67,24 @@ Doc NoLock() {
 }  // namespace
 
 const LockFieldNames* DocumentLockLayout::beside_body() const noexcept {
-  static const LockFieldNames kNames = [] {
-    LockFieldNames names;
-    names.id = kIdMember;
-    names.time = kTimeMember;
+  // Never destroyed: stores may be used while the process ends.
+  static const auto* const kNames = [] {
+    auto* const names = new LockFieldNames;
+    names->id = kIdMember;
+    names->time = kTimeMember;
     return names;
   }();
-  return &kNames;
+  return kNames;
 }
 
 Doc DocumentLockLayout::TimeOf(milliseconds left) const { return AfterNow(left - longest_); }
 
 /// A renewal does not revive. Of a lock that theirs would take soon it cannot know that it is live.
-/// See MayRenew.
+/// One without a time does not end. See MayRenew.
 void DocumentLockLayout::AddLive(Doc& filter) const {
-  filter.Add("$expr", Call("$gt", "$LockTime", TimeOf(kMargin)));
+  const Doc is_later =
+      And(TypeIn(kTimeMember, {"date"}), Call("$gt", "$LockTime", TimeOf(kMargin)));
+  filter.Add("$expr", Or(IsNothing(kTimeMember), is_later));
 }
 
 rules::LockState DocumentLockLayout::Read(const bson_t& doc, std::int64_t now,
@@ -127,7 +130,8 @@ Statement DocumentLockLayout::Change(const Key& key, const bson_t& seen,
     if (!writes) AddLive(guard);
     // Never shorter; and a write's is later than what it saw.
     const std::int64_t least = DateAt(seen, kTimeMember) + (writes ? 1 : 0);
-    set.Add(kTimeMember, Call("$max", DateOf(least), end));
+    const bool ends = writes || HasType(seen, kTimeMember, BSON_TYPE_DATE_TIME);
+    ends ? set.Add(kTimeMember, Call("$max", DateOf(least), end)) : set.AddNull(kTimeMember);
   }
   return {Verb::kUpdate, StageOn(guard, SetStage(set))};
 }
@@ -138,10 +142,11 @@ bool DocumentLockLayout::MayRenew(const rules::LockState& lock) const {
 
 Doc DocumentLockLayout::Renewal(const RenewOp& op) const {
   Doc filter = Doc::Of("_id", Equals(*op.key));
-  filter.Add(kIdMember, Equals(op.lock_id)).Add(kTimeMember, Doc::Of("$type", "date"));
+  filter.Add(kIdMember, Equals(op.lock_id));
   AddLive(filter);
   const Doc end = Call("$max", "$LockTime", TimeOf(op.ttl + kMargin));
-  return StageOn(filter, SetStage(Doc::Of(kTimeMember, end)));
+  const Doc time = Conditional(IsNothing(kTimeMember), "$LockTime", end);
+  return StageOn(filter, SetStage(Doc::Of(kTimeMember, time)));
 }
 
 Statement DocumentLockLayout::Release(const WriteOp& op) const {

@@ -73,8 +73,8 @@ class Layout {
   [[nodiscard]] virtual Doc Index() const = 0;
 };
 
-const Layout& DistributedLock() noexcept;  ///< distributed_lock.cpp has its format.
-const Layout& MongoLock() noexcept;        ///< mongo_lock.cpp has its format.
+const Layout& DistributedLock();  ///< distributed_lock.cpp has its format.
+const Layout& MongoLock();        ///< mongo_lock.cpp has its format.
 
 /// The layout of this name; null: there is none.
 const Layout* FindLayout(std::string_view name);

@@ -26,6 +26,49 @@ bool IsExactly(double number, std::int64_t whole) {
   return number < 0x1p63 && static_cast<std::int64_t>(number) == whole;
 }
 
+bson_subtype_t SubtypeAt(const bson_iter_t& at) {
+  bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+  std::uint32_t size = 0;
+  const std::uint8_t* data = nullptr;
+  bson_iter_binary(&at, &subtype, &size, &data);
+  return subtype;
+}
+
+/// Appends a value, in which whole numbers are as long as those that stood there, at any depth.
+/// What comes after the end of an array is like its last element. @param stored null: nothing stood
+/// there
+void AppendLike(Doc& doc, std::string_view name, const bson_iter_t& value,
+                const bson_iter_t* stored) {
+  bson_iter_t made = value;  // bson_iter_value writes to it
+  const bson_type_t type = bson_iter_type(&made);
+  const bson_type_t before = stored == nullptr ? BSON_TYPE_EOD : bson_iter_type(stored);
+  if (type == BSON_TYPE_INT32 && before == BSON_TYPE_INT64) {
+    doc.Add(name, bson_iter_as_int64(&made));
+    return;
+  }
+  const bool is_array = type == BSON_TYPE_ARRAY;
+  bson_iter_t item, old;
+  if (type != before || !(is_array || type == BSON_TYPE_DOCUMENT) ||
+      !bson_iter_recurse(&made, &item) || !bson_iter_recurse(stored, &old)) {
+    doc.Add(name, *bson_iter_value(&made));
+    return;
+  }
+  Doc inner;
+  bson_iter_t like = old;
+  bool is_known = false;
+  while (bson_iter_next(&item)) {
+    if (!is_array) {
+      like = old;
+      is_known = bson_iter_find(&like, bson_iter_key(&item));
+    } else if (bson_iter_next(&old)) {
+      like = old;
+      is_known = true;
+    }
+    AppendLike(inner, bson_iter_key(&item), item, is_known ? &like : nullptr);
+  }
+  is_array ? doc.AddArray(name, inner) : doc.Add(name, inner);
+}
+
 /// The value in place of `stored`.
 Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_iter_t& stored) {
   Doc one;
@@ -33,9 +76,9 @@ Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_
   bson_iter_t made;
   FindField(*one.get(), "v", made);
   const bson_type_t type = bson_iter_type(&made), before = bson_iter_type(&stored);
-  if (type == BSON_TYPE_INT32 && before == BSON_TYPE_INT64) {
-    return Doc::Of("$literal", bson_iter_as_int64(&made));
-  }
+  Doc literal;
+  AppendLike(literal, "$literal", made, &stored);
+  if (type == BSON_TYPE_INT32 && before == BSON_TYPE_INT64) return literal;
   if (IsNumber(type) && before == BSON_TYPE_DOUBLE) {
     const double number = bson_iter_as_double(&made);
     if (type != BSON_TYPE_DOUBLE && !IsExactly(number, bson_iter_as_int64(&made))) {
@@ -43,10 +86,12 @@ Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_
     }
     return Doc::Of("$literal", number);
   }
-  if (type != before && type != BSON_TYPE_NULL && before != BSON_TYPE_NULL) {
+  const bool is_same =
+      type == before && (type != BSON_TYPE_BINARY || SubtypeAt(made) == SubtypeAt(stored));
+  if (!is_same && type != BSON_TYPE_NULL && before != BSON_TYPE_NULL) {
     RefuseMember(name, "is of another type in the stored document");
   }
-  return Doc::Of("$literal", *bson_iter_value(&made));
+  return literal;
 }
 
 }  // namespace

@@ -213,10 +213,17 @@ class LayoutDatabase final : public locking::Database {
     constexpr int kMostRounds = 3;
     milliseconds ttl = open.front()->ttl;
     for (const RenewOp* const op : open) ttl = std::min(ttl, op->ttl);
+    // The next renewal has to come early enough.
+    deadline = std::min(deadline, std::chrono::steady_clock::now() + ttl / 6);
     Pool& pool = server_.For(Purpose::kRenewals, std::min(ttl / 10, Until(deadline)));
     Operations operations(server_, pool, deadline);
+    const auto send = [&](std::span<RenewOp* const> ops, milliseconds limit) {
+      return RenewAtOnce(operations.Within(limit), ops);
+    };
     for (int round = 1;; ++round) {
-      RenewAtOnce(operations, open);
+      // The rest of the time is for going around blocked documents.
+      const milliseconds limit = operations.left() / (open.size() == 1 ? 1 : 3);
+      if (!send(open, limit)) operations.RenewInParts(open, send);
       std::erase_if(open, [](const RenewOp* op) { return op->status != OpStatus::kPending; });
       if (open.empty() || round == kMostRounds) return;
       const auto key = [](const RenewOp* op) -> const Key& { return *op->key; };
@@ -225,17 +232,20 @@ class LayoutDatabase final : public locking::Database {
       if (!SettleLost(operations, open)) return;
     }
   }
-  static void RenewAtOnce(Operations& operations, std::span<RenewOp* const> ops) {
+  /// See Operations::RenewalSender.
+  static bool RenewAtOnce(Operations operations, std::span<RenewOp* const> ops) {
     const Collection& collection = *ops.front()->collection;
     Array statements;
     for (const RenewOp* const op : ops) statements.Add(LayoutOf(collection).Renewal(*op));
     Doc command = CommandOf(Verb::kUpdate, collection, statements, false);
     Reply reply;
     operations.Write(command, reply);
+    if (reply.ran_out_of_time() && ops.size() > 1) return false;
     const bool all = reply.Integer("n") == static_cast<std::int64_t>(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i) {
       if (!Operations::Settled(*ops[i], reply.Of(i)) && all) ops[i]->status = OpStatus::kDone;
     }
+    return true;
   }
   /// Leaves those whose lease is live. False: there are none, or nothing was found out.
   static bool SettleLost(Operations& operations, std::vector<RenewOp*>& open) {

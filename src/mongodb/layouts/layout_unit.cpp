@@ -45,8 +45,9 @@ std::int64_t OperationTime(const Reply& reply) {
 }
 
 Body NoBody() {
-  static const Body kNothing = Body::FromText("{}");
-  return kNothing;
+  // Never destroyed: stores may be used while the process ends.
+  static const Body& nothing = *new Body(Body::FromText("{}"));
+  return nothing;
 }
 
 }  // namespace

@@ -206,7 +206,9 @@ Doc LockOf(const Share& share, const std::vector<Share>& before, const Locks& lo
   if (was == before.end()) return Granted(share);
   const Doc& stored = locks.stored.at(static_cast<std::size_t>(was - before.begin()));
   Doc literal = Doc::Of("$literal", stored);
-  if (was->lease == share.lease) return literal;
+  // One without an end has none afterwards.
+  const bool ends = HasType(*stored.get(), "expiresAt", BSON_TYPE_DATE_TIME);
+  if (was->lease == share.lease || !ends) return literal;
   return Renewed(literal, DateOf(DateAt(*stored.get(), "expiresAt")),
                  share.lease.ttl + MarginOf(*stored.get()));
 }
@@ -328,8 +330,8 @@ class MongoLockLayout final : public Layout {
 
 }  // namespace
 
-const Layout& MongoLock() noexcept {
-  static const MongoLockLayout layout;
+const Layout& MongoLock() {
+  static const Layout& layout = *new MongoLockLayout;  // see Known()
   return layout;
 }
 

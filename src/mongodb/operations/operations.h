@@ -49,6 +49,12 @@ class Operations {
   /// Renewals, all of one collection, one ttl and one mode, in one command. If some matched
   /// nothing, a look says which are lost, and the others are sent again.
   void Renew(std::span<RenewOp* const> ops);
+  /// Sends one command of renewals. False: a document blocks it, and it has others too.
+  using RenewalSender =
+      std::function<bool(std::span<RenewOp* const> ops, std::chrono::milliseconds limit)>;
+  /// Goes around documents that foreign open transactions have changed: one of them stops the whole
+  /// command. It does no harm to renew again what was renewed already.
+  void RenewInParts(std::span<RenewOp* const> ops, const RenewalSender& send) const;
 
   /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
   /// or expired. False: there is none, or the operation is settled otherwise.
@@ -114,7 +120,6 @@ class Operations {
 
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   bool RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
-  void RenewSharesInParts(std::span<RenewOp* const> ops);
   void RenewAround(std::span<RenewOp* const> ops);
   std::optional<std::int64_t> ServerTime();
   enum class Renewed : std::uint8_t { kYes, kNo };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <unordered_map>
@@ -104,7 +105,8 @@ void Operations::Renew(std::span<RenewOp* const> ops) {
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
   if (ops.front()->mode == LockMode::kShared) {
-    if (!RenewSharesAtOnce(ops, limit)) RenewSharesInParts(ops);
+    const RenewalSender send = std::bind_front(&Operations::RenewSharesAtOnce, this);
+    if (!send(ops, limit)) RenewInParts(ops, send);
     return;
   }
   Doc command = RenewalCommand(ops);

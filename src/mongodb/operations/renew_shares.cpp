@@ -68,10 +68,9 @@ bool Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds l
   return true;
 }
 
-/// A document that a foreign open transaction has changed stops the whole command. It does no harm
-/// to renew again what was renewed already. All large parts come before the small ones that are
-/// left of the blocked ones, so that these cost the others no time.
-void Operations::RenewSharesInParts(std::span<RenewOp* const> ops) {
+/// All large parts come before the small ones that are left of the blocked ones, so that these cost
+/// the others no time.
+void Operations::RenewInParts(std::span<RenewOp* const> ops, const RenewalSender& send) const {
   std::deque<std::span<RenewOp* const>> parts;
   const auto divide = [&](std::span<RenewOp* const> part) {
     const std::size_t size = (part.size() + kShareParts - 1) / kShareParts;
@@ -83,7 +82,7 @@ void Operations::RenewSharesInParts(std::span<RenewOp* const> ops) {
     const auto part = parts.front();
     if (left().count() == 0) {
       for (RenewOp* op : part) op->Doubt("the renewal found no time");
-    } else if (!RenewSharesAtOnce(part, std::max(left() / 16, milliseconds(5)))) {
+    } else if (!send(part, std::max(left() / 16, milliseconds(5)))) {
       divide(part);
     }
   }

@@ -39,6 +39,17 @@ TEST_F(MongodbExportTest, SaysWhichMembersNoBodyCanHave) {
             "output: 3 in 2 documents, the first of which is 'b'\n");
 }
 
+/// As text JSON has no such string; `list` and `get` show another character in its place.
+TEST_F(MongodbExportTest, NamesADocumentWithTextThatIsNotUtf8) {
+  mongodb::Doc bad = mongodb::Doc::Of("_id", "bad");
+  Insert(bad.Add("inner", mongodb::Doc::Of("text", "\xFF")));
+  const Ended ended = Doclock({"export", "things"});
+  EXPECT_EQ(ended.code, 65);
+  EXPECT_THAT(ended.err, HasSubstr("document 'bad' of 'things' cannot be exported"));
+  EXPECT_EQ(Doclock({"import", "--resume", "things"}, R"({"key":"bad","body":{"n":1}})").code, 0);
+  EXPECT_EQ(Doclock({"export", "things"}).code, 0);
+}
+
 TEST_F(MongodbExportTest, NamesAMissingCollectionAndCreatesNone) {
   const Ended ended = Doclock({"export", "thing"});
   EXPECT_EQ(ended.code, 66);

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "doclock/locking_repository.h"
@@ -111,6 +112,15 @@ int Transfer(const Arguments& arguments) {
   }
 }
 
+/// leave <uri> <job>: takes the lock in the collection "locks", and ends while it is held.
+std::optional<HeldLock> g_held;
+int Leave(const Arguments& arguments) {
+  const LockProvider locks(LockManager(OpenMongodbStore(arguments.at(1))), "locks");
+  g_held = locks.Acquire(arguments.at(2));
+  Tell("held");
+  return 0;
+}
+
 /// contend, and what ReadContest reads: see ContendForLock.
 int Contend(const Arguments& arguments) {
   ContendForLock(ReadContest(arguments), Tell);
@@ -126,8 +136,8 @@ int Peer(const Arguments& arguments) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold},         {"try", Try},         {"crowd", Crowd},
-      {"transfer", Transfer}, {"contend", Contend}, {"peer", Peer}};
+      {"hold", Hold},       {"try", Try},   {"crowd", Crowd}, {"transfer", Transfer},
+      {"contend", Contend}, {"peer", Peer}, {"leave", Leave}};
   return commands.at(arguments.at(0))(arguments);
 }
 

@@ -120,21 +120,34 @@ TEST_F(DocumentLock, WhatTheirClassDoesNotKnowIsNotStored) {
 
 /// Their driver reads a long as a long, and a double as one.
 TEST_F(DocumentLock, AMemberKeepsItsType) {
-  Change(R"({"$set": {"Long": {"$numberLong": "5"}, "Double": 1.5, "Int": 1}})");
+  Change(R"({"$set": {"Long": {"$numberLong": "5"}, "Double": 1.5, "Int": 1,
+             "In": {"Long": {"$numberLong": "5"}, "List": [1, {"$numberLong": "5"}]},
+             "Id": {"$binary": {"base64": "AQIDBAUGBwgJCgsMDQ4PEA==", "subType": "04"}}}})");
   auto held = documents_.Lock(id_);
   (*held)["Long"] = 6;
   (*held)["Double"] = 2;
   (*held)["Int"] = 2;
+  (*held)["In"] = {{"Long", 6}, {"List", {2, 6, 7}}, {"New", 8}};
   held.Release();
   const auto type = [&](const char* field) {
-    bson_iter_t at;
-    return mongodb::FindField(*Document(), field, at) ? bson_iter_type(&at) : BSON_TYPE_EOD;
+    const auto document = Document();
+    bson_iter_t at, found;
+    const bool is_there =
+        bson_iter_init(&at, document.get()) && bson_iter_find_descendant(&at, field, &found);
+    return is_there ? bson_iter_type(&found) : BSON_TYPE_EOD;
   };
   EXPECT_EQ(type("Long"), BSON_TYPE_INT64);
   EXPECT_EQ(type("Double"), BSON_TYPE_DOUBLE);
-  EXPECT_EQ(type("Int"), BSON_TYPE_INT32);
+  for (const char* const field : {"Int", "In.List.0", "In.New"})
+    EXPECT_EQ(type(field), BSON_TYPE_INT32) << field;
+  for (const char* const field : {"In.Long", "In.List.1", "In.List.2"})
+    EXPECT_EQ(type(field), BSON_TYPE_INT64) << field;
   held = documents_.Lock(id_);
+  const Tree before = *held;
   (*held)["Double"] = (std::int64_t{1} << 53) + 1;
+  EXPECT_THROW(held.Save(), DocumentException);
+  *held = before;
+  (*held)["Id"] = doclock::Binary{std::vector<std::uint8_t>(16, 1), 0};
   EXPECT_THROW(held.Save(), DocumentException);
 }
 
@@ -184,10 +197,18 @@ TEST_F(DocumentLock, OursEndsForThemAMarginAfterItsLease) {
 
 /// A lock without a time does not end, on either side.
 TEST_F(DocumentLock, ALockWithoutATimeStaysUntilItIsBroken) {
-  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
-  Change(R"({"$unset": {"LockTime": 1}})");
-  EXPECT_EQ(Take().status, OpStatus::kBusy);
-  EXPECT_FALSE(peer_->TryAcquire(job_, kTtl));
+  const auto theirs = peer_->TryAcquire(job_, kTtl);
+  ASSERT_TRUE(theirs);
+  for (const char* const without :
+       {R"({"$unset": {"LockTime": 1}})", R"({"$set": {"LockTime": null}})"}) {
+    Change(without);
+    const std::string before = Stored();
+    EXPECT_EQ(Take().status, OpStatus::kBusy);
+    EXPECT_FALSE(peer_->TryAcquire(job_, kTtl));
+    const RenewOp renewal = locks_.Renew(key_, LockPeer::IdOf(theirs->lock_id));
+    EXPECT_EQ(renewal.status, OpStatus::kDone) << Why(renewal);
+    EXPECT_EQ(Stored(), before) << "never shorter";
+  }
 }
 
 /// A lock that is shown as live, because a clock of theirs may be behind, may be over.

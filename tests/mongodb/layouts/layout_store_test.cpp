@@ -16,6 +16,7 @@
 #include "mongodb/layouts/distributed_lock_peer.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"
+#include "mongodb/support/user_transaction.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -129,6 +130,18 @@ TEST_F(LayoutBatchTest, LostLeasesDoNotCostTheOthersTheirs) {
   EXPECT_THAT(renewals[2].detail->message, HasSubstr("(expiresAt)"));
   EXPECT_EQ(renewals[3].status, OpStatus::kDone) << Why(renewals[3]);
   EXPECT_EQ(renewals[4].status, OpStatus::kDone) << Why(renewals[4]);
+}
+
+TEST_F(LayoutBatchTest, DocumentsInOpenTransactionsDelayOnlyTheirOwnRenewals) {
+  Take(60);
+  auto renewals = Renewals();
+  const UserTransaction first(SetUri(), database_.name(), "locks", "job1000");
+  const UserTransaction other(SetUri(), database_.name(), "locks", "job1030");
+  Execute(renewals);
+  for (const RenewOp& op : renewals) {
+    const bool is_blocked = *op.key == keys_[0] || *op.key == keys_[30];
+    EXPECT_EQ(op.status, is_blocked ? OpStatus::kInDoubt : OpStatus::kDone) << Why(op);
+  }
 }
 
 TEST_F(LayoutBatchTest, TwoLeasesOfOneDocumentAreRenewedTogether) {

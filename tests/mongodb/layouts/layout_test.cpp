@@ -16,6 +16,7 @@
 #include "mongodb/layouts/layout.h"
 #include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/support/fail_point.h"
+#include "process/child.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -164,6 +165,16 @@ TEST_P(Layouts, AReleaseLeavesItFree) {
   const auto theirs = peer_->TryAcquire(job_, kTtl);
   ASSERT_TRUE(theirs);
   EXPECT_EQ(theirs->token, Token(1));
+}
+
+/// When what the library has for itself may be destroyed already.
+TEST_P(Layouts, IsReleasedWhileTheProcessEnds) {
+  const std::string uri = database_.uri();
+  const char sign = uri.find('?') == uri.npos ? '?' : '&';
+  test::Child child({"leave", uri + sign + "doclockLayout=locks:" + layout_, job_});
+  EXPECT_EQ(child.Rest(), std::vector<std::string>{"held"});
+  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_TRUE(IsFree());
 }
 
 TEST_P(Layouts, TheirLockIsBusyUntilItIsReleased) {

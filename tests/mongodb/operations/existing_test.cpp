@@ -82,6 +82,38 @@ RC_GTEST_PROP(ExistingDocuments, KeepEveryFieldByteForByte, ()) {
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
+TEST(ExistingDocuments, KeepWhatDoclockWouldNotStore) {
+  using mongodb::Doc;
+  Doc decimal;
+  bson_decimal128_t number;
+  ASSERT_TRUE(bson_decimal128_from_string("18446744073709551615.00000000000000", &number));
+  bson_append_decimal128(decimal.get(), "d", -1, &number);
+  Doc deep = Doc::Of("x", 1);
+  for (int i = 0; i < kMaxBodyDepth + 10; ++i) deep = Doc::Of("x", deep);
+  const Doc all[] = {Doc::Of("text", "\xFF\xFE"),
+                     Doc::Of("o", Doc::Of("text", "\xFF\xFE")),
+                     Doc::Of("o", Doc::Of("\xFF", 1)),
+                     decimal,
+                     Doc::Of("o", decimal),
+                     deep};
+  Shop shop;
+  for (const Doc& members : all) {
+    const Key key = NewUuid();
+    ExpectKept(shop, key, members);
+    const BsonPtr before = shop.documents.Find("things", key);
+    shop.tallies.Update(key, [](Tally& tally) { ++tally.tally; });
+    auto snapshot = shop.tallies.Find(key);
+    ASSERT_TRUE(snapshot);
+    ++(*snapshot)->tally;
+    shop.tallies.Save(*snapshot);
+    auto held = shop.tallies.Lock(key);
+    EXPECT_EQ(held->tally++, 44);
+    Transaction(shop.manager).Release(held).Commit();
+    EXPECT_EQ(RawFields(*shop.documents.Find("things", key), OursAnd("tally")),
+              RawFields(*before, OursAnd("tally")));
+  }
+}
+
 TEST(ExistingDocuments, MayHaveKeysOfEveryKind) {
   Shop shop;
   const mongodb::Doc members = mongodb::Doc::Of("name", "x");
