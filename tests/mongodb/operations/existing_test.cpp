@@ -93,9 +93,9 @@ TEST(ExistingDocuments, KeepWhatDoclockWouldNotStore) {
   const Doc all[] = {Doc::Of("text", "\xFF\xFE"),
                      Doc::Of("o", Doc::Of("text", "\xFF\xFE")),
                      Doc::Of("o", Doc::Of("\xFF", 1)),
-                     decimal,
                      Doc::Of("o", decimal),
-                     deep};
+                     std::move(decimal),
+                     std::move(deep)};
   Shop shop;
   for (const Doc& members : all) {
     const Key key = NewUuid();
