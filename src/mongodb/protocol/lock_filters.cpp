@@ -44,6 +44,8 @@ void AddFree(Doc& filter, const Collection& collection) {
   Doc nothing = Doc::OfNull("$eq");
   nothing.Add("$not", Doc::Of("$type", Array().Add("array").Add("undefined")));
   filter.Add(collection.fields().id, nothing);
+  filter.Add(collection.fields().owner,
+             Doc::Of("$not", TypeOtherThan({BSON_TYPE_DOCUMENT, BSON_TYPE_NULL})));
 }
 
 void AddNeverClosed(Doc& filter, const Collection& collection) {
@@ -78,6 +80,11 @@ Doc GoodLeaseExpr(const Collection& collection) {
              IsDateOrNothing(names.closed));
 }
 
+Doc FreeExpr(const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
+  return And(IsNothing(names.id), TypeIn(names.owner, {"missing", "null", "object"}));
+}
+
 Doc ExpiredExpr(const Collection& collection) { return LeaseExpr(collection, "$gte"); }
 
 Doc LiveExpr(const Collection& collection) { return LeaseExpr(collection, "$lt"); }
@@ -98,7 +105,7 @@ Doc SoundLockFilter(const AcquireOp& op) {
   const LockFieldNames& names = collection.fields();
   Doc filter = Doc::Of("_id", Equals(*op.key));
   AddGoodFields(filter, collection);
-  filter.Add("$expr", And(Or(IsNothing(names.id), GoodLeaseExpr(collection)),
+  filter.Add("$expr", And(Or(FreeExpr(collection), GoodLeaseExpr(collection)),
                           IsDateOrNothing(names.closed), SoundSharesExpr(collection)));
   return filter;
 }

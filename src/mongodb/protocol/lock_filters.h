@@ -10,7 +10,8 @@ namespace doclock::mongodb {
 // Conditions on lock fields, for the filters of commands. Each guards against fields that a foreign
 // program wrote: nothing malformed counts as free or expired, and nothing makes a command fail.
 
-/// It is not locked, and its version can be incremented.
+/// It is not locked, neither by doclock nor, as an owner of another type may mean, by a program
+/// that keeps no id.
 void AddFree(Doc& filter, const Collection& collection);
 /// No `min_hold` was ever set, or it was removed. The field is missing: for an upsert, which would
 /// store the null of a comparison.
@@ -26,6 +27,8 @@ void AddGoodFields(Doc& filter, const Collection& collection);
 /// An expression, for $expr: there is a lock, and all its fields that ReadStoredLock reads, except
 /// the shares, are what this library writes.
 Doc GoodLeaseExpr(const Collection& collection);
+/// What AddFree adds, as an expression.
+Doc FreeExpr(const Collection& collection);
 /// An expression: there is a lock, and its lease is over. It does not look at the shares.
 Doc ExpiredExpr(const Collection& collection);
 /// An expression: its lease is not over.

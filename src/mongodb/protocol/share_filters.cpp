@@ -83,7 +83,7 @@ Doc SoundSharesExpr(const Collection& collection) {
 Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
   const Doc room = Conditional(GoodLeaseExpr(collection),
                                RoomExpr(collection, grant, Doc::Of("$literal", 0)), false);
-  const Doc free = Or(IsNothing(collection.fields().id), ExpiredExpr(collection));
+  const Doc free = Or(FreeExpr(collection), ExpiredExpr(collection));
   const Doc lock = Conditional(IsSharedExpr(collection), room, free);
   return Conditional(SoundSharesExpr(collection), And(OpenExpr(collection), lock), false);
 }

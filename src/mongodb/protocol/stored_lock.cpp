@@ -246,6 +246,9 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   if (lock.HasLockId()) {
     lock.owner = ReadOwner(fields, names.owner);
     lock.group = ReadGroup(fields, names.group);
+  } else if (fields.Get(names.owner, any) && !BSON_ITER_HOLDS_DOCUMENT(&any)) {
+    fields.Bad(
+        names.owner);  // another program's lock, or no lock's at all: a grant would replace it
   }
   lock.has_closed = FindField(doc, names.closed, any);
   lock.has_readers = FindField(doc, names.readers, any);

@@ -113,10 +113,11 @@ int Transfer(const Arguments& arguments) {
 }
 
 /// leave <uri> <job>: takes the lock in the collection "locks", and ends while it is held.
+std::optional<LockManager> g_manager;
 std::optional<HeldLock> g_held;
 int Leave(const Arguments& arguments) {
-  const LockProvider locks(LockManager(OpenMongodbStore(arguments.at(1))), "locks");
-  g_held = locks.Acquire(arguments.at(2));
+  g_manager.emplace(OpenMongodbStore(arguments.at(1)));
+  g_held = LockProvider(*g_manager, "locks").Acquire(arguments.at(2));
   Tell("held");
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "doclock/binary.h"
 #include "doclock/locking_repository.h"
 #include "mongodb/bson/uuids.h"
 #include "mongodb/layouts/document_lock.h"

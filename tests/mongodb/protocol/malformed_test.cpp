@@ -45,6 +45,8 @@ constexpr Malformed kMalformed[] = {
      R"("lockId": {"$binary": {"base64": "AAAA", "subType": "04"}}, )" DOCLOCK_PAST},
     {"IdIsBinaryOfAnotherKind",
      R"("lockId": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "00"}}, )" DOCLOCK_PAST},
+    {"OwnerIsAStringWithoutAnId", R"("lockOwner": "alice")"},
+    {"OwnerIsAnArrayWithoutAnId", R"("lockId": null, "lockOwner": [{"name": "alice"}])"},
     {"TimeIsMissing", DOCLOCK_ID},
     {"TimeIsNull", DOCLOCK_ID R"(, "lockTime": null)"},
     {"TimeIsAnInteger", DOCLOCK_ID R"(, "lockTime": 1000)"},
