@@ -20,7 +20,14 @@ using namespace std::chrono_literals;
 
 const Statement kBegin{"BEGIN"};
 const Statement kFloor{"SELECT set_config('doclock.floor', $1, false)"};
-const Statement kLockTimeout{"SELECT set_config('lock_timeout', $1, false)"};
+/// Both: a statement that waits behind another one waits more than once, and a lock_timeout is for
+/// each time.
+std::string Timeouts(const std::string& local) {
+  return "set_config('lock_timeout', $1, " + local + "), set_config('statement_timeout', $2, " +
+         local + ")";
+}
+const Statement kTimeouts{"SELECT " + Timeouts("false")};
+const Statement kTimeoutsOfRest{"SELECT " + Timeouts("true")};
 
 /// What a role or a database sets otherwise would break: units that wait for a row go on with what
 /// they find then; an acknowledged lock is on the disk; and a client that is stopped does not keep
@@ -34,7 +41,8 @@ std::string Settings(const std::string& local) {
          set("synchronous_commit", std::string(kDurableCommit)) + ", " +
          set("idle_in_transaction_session_timeout", "'30s'") + ", " +
          set("exit_on_error", "'off'") + ", " +  // else a refused value would end the session
-         set("statement_timeout", "'0'") + ", " + set("idle_session_timeout", "'0'") + ", " +
+         set("statement_timeout", "'0'") + ", " +  // but for LimitWaits
+         set("idle_session_timeout", "'0'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
 const Statement kSession{Settings("false")};
@@ -42,14 +50,17 @@ const Statement kSession{Settings("false")};
 const Statement kCheckClient{
     "SELECT set_config('client_connection_check_interval', '500ms', false)"};
 const std::string kTransaction =
-    Settings("true") +
-    ", set_config('lock_timeout', $1, true), set_config('doclock.floor', $2, true)";
+    Settings("true") + ", " + Timeouts("true") + ", set_config('doclock.floor', $3, true)";
 /// Fails on another server.
 const std::string kSameServer =
-    ", 1 / CASE WHEN $3 = " + std::string(kThisServer) + " THEN 1 ELSE 0 END";
+    ", 1 / CASE WHEN $4 = " + std::string(kThisServer) + " THEN 1 ELSE 0 END";
 
-std::string Milliseconds(std::chrono::milliseconds time) {
-  return std::to_string(time.count()) + "ms";
+/// Values for Timeouts. A wait that ends by the first one is known to be one.
+Parameters TimeoutsOf(std::chrono::milliseconds most) {
+  const auto wait = std::max(most - most / 16, std::chrono::milliseconds(1));
+  return Parameters()
+      .Text(std::to_string(wait.count()) + "ms")
+      .Text(std::to_string(most.count()) + "ms");
 }
 
 /// Since version 17.
@@ -101,6 +112,12 @@ int MillisecondsUntil(Deadline deadline) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return static_cast<int>(std::clamp<long long>(left.count(), 0, 1'000'000));
+}
+
+/// Of a call with this deadline.
+std::chrono::milliseconds LongestStatement(Deadline deadline) {
+  const std::chrono::milliseconds left(MillisecondsUntil(deadline));
+  return std::max(left - left / 8, std::chrono::milliseconds(1));
 }
 
 std::string_view FieldOf(const Result& result, int field) {
@@ -336,8 +353,8 @@ void Connection::Begin() {
     return;
   }
   SendOnce("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
-  Parameters values;
-  values.Text(Milliseconds(longest_wait_)).Text(std::to_string(floor()));
+  Parameters values = TimeoutsOf(longest_statement_);
+  values.Text(std::to_string(floor()));
   const bool is_known = epoch_ && !epoch_->server.empty();
   if (is_known) values.Text(epoch_->server);
   SendOnce(is_known ? kTransaction + kSameServer : kTransaction, values);
@@ -429,14 +446,18 @@ void Connection::SetEpoch(Epoch epoch) {
 }
 
 void Connection::LimitWaits(Deadline deadline) {
-  const std::chrono::milliseconds left(MillisecondsUntil(deadline));
-  const auto most = std::max(left - left / 8, std::chrono::milliseconds(1));
+  const auto most = LongestStatement(deadline);
   // Most calls have the same time: the limit of the one before is good enough.
-  if (longest_wait_ >= left / 2 && longest_wait_.count() > 0 && longest_wait_ <= most) return;
-  longest_wait_ = most;
+  const bool fits = longest_statement_ <= most && longest_statement_ >= most - most / 8;
+  if (fits && longest_statement_.count() > 0) return;
+  longest_statement_ = most;
   if (shares_sessions_) return;
-  Send(kLockTimeout, Parameters().Text(Milliseconds(most)));
+  Send(kTimeouts, TimeoutsOf(most));
   RunUnheard();
+}
+
+void Connection::LimitRest(Deadline deadline) {
+  Send(kTimeoutsOfRest, TimeoutsOf(LongestStatement(deadline)));
 }
 
 void Connection::WaitFor(short events, Deadline deadline) {
@@ -543,7 +564,7 @@ void Connection::RenewSession() {
   sent_.back().kind = Sent::Kind::kSettings;
   RunUnheard();
   prepared_.clear();
-  longest_wait_ = {};
+  longest_statement_ = {};
   epoch_.reset();
   was_lent_ = false;
   SendOnce(kSession.sql);

@@ -85,9 +85,15 @@ class Connection {
   /// Tells the session too. Outside of a transaction. @throws Loss
   void SetEpoch(Epoch epoch);
 
-  /// Lets statements wait for rows for less than is left until the deadline, so that the server
-  /// answers before it. Outside of a transaction. @throws Loss
+  /// Lets a statement take less than is left until the deadline, however often it has to wait for
+  /// a row, so that the server answers before it. Outside of a transaction. @throws Loss
   void LimitWaits(Deadline deadline);
+  /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
+  void LimitRest(Deadline deadline);
+  /// Would the limit that was set let a statement take longer than is left now?
+  [[nodiscard]] bool MayOutlast(Deadline deadline) const noexcept {
+    return std::chrono::steady_clock::now() + longest_statement_ > deadline;
+  }
 
   /// Has the server nothing more to say, so that the session can be used again? Does not wait.
   [[nodiscard]] bool IsIdle() noexcept;
@@ -159,7 +165,7 @@ class Connection {
   bool shares_sessions_ = false;
   bool was_lent_ = false;  ///< The settings of its session may be another's own.
   std::optional<Epoch> epoch_;
-  std::chrono::milliseconds longest_wait_{};  ///< For a row; zero: it has no limit.
+  std::chrono::milliseconds longest_statement_{};  ///< Zero: it has no limit.
   std::size_t queued_ = 0;                    ///< Statements since the last Sync.
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;

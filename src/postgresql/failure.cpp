@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void Throw(const Refusal& refusal) {
   if (refusal.IsRace()) throw locking::Raced();
-  if (refusal.IsTimeout()) throw StoreException(Errc::kUnavailable, kKeptText);
+  if (refusal.IsKept()) throw StoreException(Errc::kUnavailable, kKeptText);
   // A connection, a resource, an operator, or the system: it may pass.
   const std::string kind = refusal.state.substr(0, 2);
   const bool passes = kind == "08" || kind == "53" || kind == "57" || kind == "58";
@@ -16,6 +16,8 @@ namespace {
                           : refusal.state == "54000"
                               ? ": a value, or the list of the fields, is too long for an "
                                 "index"
+                          : refusal.state == "57014" ? ": it took too long: other clients' "
+                                                       "transactions may keep the document"
                           : refusal.state == "42501" ? ": the user lacks a privilege"
                           : refusal.state == "0A000" ? ": was a column's type changed while the "
                                                        "store was open?"

@@ -66,7 +66,7 @@ void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
-  connection_.SendOnce("SET LOCAL statement_timeout = 0");  // it may have set a short one
+  WithoutDoubt([&] { connection_.LimitRest(deadline_); });  // it may have set others
   const Result after = Ask(kAfter);
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
   if (after.Text(0, 1) != before.Text(0, 1)) {

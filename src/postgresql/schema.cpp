@@ -269,7 +269,7 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
       return RunAndCommit(connection, deadline);
     } catch (const Refusal& refusal) {
       if (refusal.IsRepeatedValue()) ThrowRepeatedValues(index.fields);
-      if (!refusal.IsTimeout() || std::chrono::steady_clock::now() + pause >= deadline) throw;
+      if (!refusal.IsKept() || std::chrono::steady_clock::now() + pause >= deadline) throw;
     }
     std::this_thread::sleep_for(pause);
   }

@@ -201,6 +201,11 @@ std::size_t PostgresqlUnit::Send(const Change& change) {
 void PostgresqlUnit::Commit(std::span<Change> changes) {
   std::vector<std::string> rows(changes.size());  // where those stand that were granted
   try {
+    // What was loaded may have been waited for.
+    if (connection_->MayOutlast(deadline_)) {
+      connection_->LimitRest(deadline_);
+      connection_->RunUnheard();
+    }
     std::set<std::int64_t> hint_locks;
     std::map<std::size_t, std::size_t> granted;  // their places in `rows`, by their results
     for (std::size_t i = 0; i < changes.size(); ++i) {
