@@ -54,8 +54,8 @@ std::string TextOr(Errc code, const std::string& what) {
 }  // namespace
 
 const std::error_category& ErrorCategory() noexcept {
-  static const Category category;
-  return category;
+  static const auto* const category = new Category;  // for globals, after main
+  return *category;
 }
 
 std::error_code make_error_code(Errc code) noexcept {

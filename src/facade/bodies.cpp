@@ -41,8 +41,8 @@ Body Seal(const Collection& collection, const Key& key, nlohmann::json tree) {
 }
 
 const nlohmann::json& TreeOf(const Body& body) {
-  static const nlohmann::json kNone = nlohmann::json::object();
-  return body ? body.json() : kNone;
+  static const auto* const none = new nlohmann::json(nlohmann::json::object());  // never destroyed
+  return body ? body.json() : *none;
 }
 
 nlohmann::json KeyToJson(const Key& key) {

@@ -10,8 +10,8 @@ namespace {
 
 /// "No body": what a named lock's document holds besides its lock.
 const Body& NoBody() {
-  static const Body kNothing = Body::FromText("{}");
-  return kNothing;
+  static const auto* const nothing = new Body(Body::FromText("{}"));  // for globals, after main
+  return *nothing;
 }
 
 Key KeyOfName(std::string_view name) {

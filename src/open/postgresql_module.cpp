@@ -16,9 +16,9 @@ std::shared_ptr<doclock::Store> OpenByUrl(std::string_view url, doclock::OpenMod
 }
 
 const char* VersionOfDriver() {
-  static const std::string version =
-      std::to_string(PQlibVersion() / 10000) + '.' + std::to_string(PQlibVersion() % 10000);
-  return version.c_str();
+  static const auto* const version = new std::string(std::to_string(PQlibVersion() / 10000) + '.' +
+                                                     std::to_string(PQlibVersion() % 10000));
+  return version->c_str();
 }
 
 void Nothing() {}  // libpq prints nothing by itself

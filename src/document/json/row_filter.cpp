@@ -15,12 +15,12 @@ namespace doclock {
 using Json = nlohmann::json;
 
 const Json& TreeOf(const Body& body) {
-  static const Json kNothing = Json::object();
-  if (!body) return kNothing;
+  static const auto* const nothing = new Json(Json::object());  // for globals, after main
+  if (!body) return *nothing;
   try {
     return body.json();
   } catch (const DocumentException&) {
-    return kNothing;
+    return *nothing;
   }
 }
 
