@@ -13,8 +13,8 @@ class BootTimeClock final : public Clock {
 }  // namespace
 
 std::shared_ptr<const Clock> SystemClock() {
-  static const auto clock = std::make_shared<BootTimeClock>();
-  return clock;
+  static const auto* const clock = new auto(std::make_shared<BootTimeClock>());  // never destroyed
+  return *clock;
 }
 
 }  // namespace doclock

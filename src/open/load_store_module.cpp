@@ -73,7 +73,7 @@ const StoreModule& Load(const std::string& store) {
 
 const StoreModule& LoadStoreModule(std::string_view store) {
   static std::mutex mutex;
-  static std::map<std::string, const StoreModule*, std::less<>> loaded;
+  static auto& loaded = *new std::map<std::string, const StoreModule*, std::less<>>;
   const std::lock_guard lock(mutex);
   const auto found = loaded.find(store);
   if (found != loaded.end()) return *found->second;

@@ -63,10 +63,10 @@ class SchemeTable {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
-/// Made at the first use, which may be before main.
+/// Made at the first use, which may be before main, and never destroyed: the last may be after it.
 SchemeTable& Schemes() {
-  static SchemeTable table;
-  return table;
+  static auto* const table = new SchemeTable;
+  return *table;
 }
 
 }  // namespace

@@ -18,16 +18,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Statement kBegin{"BEGIN"};
-const Statement kFloor{"SELECT set_config('doclock.floor', $1, false)"};
+constexpr auto kBegin = &Fixed<[] { return std::string("BEGIN"); }>;
+constexpr auto kFloor =
+    &Fixed<[] { return std::string("SELECT set_config('doclock.floor', $1, false)"); }>;
 /// Both: a statement that waits behind another one waits more than once, and a lock_timeout is for
 /// each time.
 std::string Timeouts(const std::string& local) {
   return "set_config('lock_timeout', $1, " + local + "), set_config('statement_timeout', $2, " +
          local + ")";
 }
-const Statement kTimeouts{"SELECT " + Timeouts("false")};
-const Statement kTimeoutsOfRest{"SELECT " + Timeouts("true")};
+constexpr auto kTimeouts = &Fixed<[] { return std::string("SELECT " + Timeouts("false")); }>;
+constexpr auto kTimeoutsOfRest = &Fixed<[] { return std::string("SELECT " + Timeouts("true")); }>;
 
 /// What a role or a database sets otherwise would break: units that wait for a row go on with what
 /// they find then; an acknowledged lock is on the disk; and a client that is stopped does not keep
@@ -40,20 +41,23 @@ std::string Settings(const std::string& local) {
          set("default_transaction_read_only", "'off'") + ", " +
          set("synchronous_commit", std::string(kDurableCommit)) + ", " +
          set("idle_in_transaction_session_timeout", "'30s'") + ", " +
-         set("exit_on_error", "'off'") + ", " +  // else a refused value would end the session
+         set("exit_on_error", "'off'") + ", " +    // else a refused value would end the session
          set("statement_timeout", "'0'") + ", " +  // but for LimitWaits
          set("idle_session_timeout", "'0'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
-const Statement kSession{Settings("false")};
+constexpr auto kSession = &Fixed<[] { return std::string(Settings("false")); }>;
 /// A statement that waits for a row ends with its client, where the server can see that.
-const Statement kCheckClient{
-    "SELECT set_config('client_connection_check_interval', '500ms', false)"};
-const std::string kTransaction =
-    Settings("true") + ", " + Timeouts("true") + ", set_config('doclock.floor', $3, true)";
+constexpr auto kCheckClient = &Fixed<[] {
+  return std::string("SELECT set_config('client_connection_check_interval', '500ms', false)");
+}>;
+std::string OfTransaction() {
+  return Settings("true") + ", " + Timeouts("true") + ", set_config('doclock.floor', $3, true)";
+}
 /// Fails on another server.
-const std::string kSameServer =
-    ", 1 / CASE WHEN $4 = " + std::string(kThisServer) + " THEN 1 ELSE 0 END";
+std::string OnSameServer() {
+  return ", 1 / CASE WHEN $4 = " + std::string(kThisServer) + " THEN 1 ELSE 0 END";
+}
 
 /// Values for Timeouts. A wait that ends by the first one is known to be one.
 Parameters TimeoutsOf(std::chrono::milliseconds most) {
@@ -64,7 +68,8 @@ Parameters TimeoutsOf(std::chrono::milliseconds most) {
 }
 
 /// Since version 17.
-const Statement kNoTransactionTimeout{"SELECT set_config('transaction_timeout', '0', false)"};
+constexpr auto kNoTransactionTimeout =
+    &Fixed<[] { return std::string("SELECT set_config('transaction_timeout', '0', false)"); }>;
 
 /// While an exception leaves its scope, the connection is out of step with the server.
 class InStep {
@@ -335,21 +340,21 @@ bool Connection::Receives(const std::string& payload, Deadline deadline) {
 
 void Connection::SetUp(Deadline deadline) {
   if (shares_sessions_) return;
-  RunAtFirst([&] { Send(kSession); }, deadline);
+  RunAtFirst([&] { Send(kSession()); }, deadline);
   SendUnlessOlder();
 }
 
 void Connection::SendUnlessOlder() {
-  Send(kCheckClient);
+  Send(kCheckClient());
   RunUnheard();
   if (PQserverVersion(connection_) < 170000) return;
-  Send(kNoTransactionTimeout);
+  Send(kNoTransactionTimeout());
   RunUnheard();
 }
 
 void Connection::Begin() {
   if (!shares_sessions_) {
-    Send(kBegin);
+    Send(kBegin());
     return;
   }
   SendOnce("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
@@ -357,7 +362,7 @@ void Connection::Begin() {
   values.Text(std::to_string(floor()));
   const bool is_known = epoch_ && !epoch_->server.empty();
   if (is_known) values.Text(epoch_->server);
-  SendOnce(is_known ? kTransaction + kSameServer : kTransaction, values);
+  SendOnce(is_known ? OfTransaction() + OnSameServer() : OfTransaction(), values);
   sent_.back().kind = Sent::Kind::kSettings;
 }
 
@@ -441,7 +446,7 @@ void Connection::RunUnheard() noexcept {
 void Connection::SetEpoch(Epoch epoch) {
   epoch_ = std::move(epoch);
   if (shares_sessions_) return;
-  Send(kFloor, Parameters().Text(std::to_string(floor())));
+  Send(kFloor(), Parameters().Text(std::to_string(floor())));
   RunUnheard();
 }
 
@@ -452,12 +457,12 @@ void Connection::LimitWaits(Deadline deadline) {
   if (fits && longest_statement_.count() > 0) return;
   longest_statement_ = most;
   if (shares_sessions_) return;
-  Send(kTimeouts, TimeoutsOf(most));
+  Send(kTimeouts(), TimeoutsOf(most));
   RunUnheard();
 }
 
 void Connection::LimitRest(Deadline deadline) {
-  Send(kTimeoutsOfRest, TimeoutsOf(LongestStatement(deadline)));
+  Send(kTimeoutsOfRest(), TimeoutsOf(LongestStatement(deadline)));
 }
 
 void Connection::WaitFor(short events, Deadline deadline) {
@@ -567,7 +572,7 @@ void Connection::RenewSession() {
   longest_statement_ = {};
   epoch_.reset();
   was_lent_ = false;
-  SendOnce(kSession.sql);
+  SendOnce(kSession().sql);
   sent_.back().kind = Sent::Kind::kSettings;
   RunUnheard();
   SendUnlessOlder();

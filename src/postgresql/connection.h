@@ -26,6 +26,14 @@ struct Statement {
   std::string sql;
 };
 
+/// One that is the same in each program: made at its first use and never destroyed, since globals
+/// may use a store before main and after it.
+template <auto kSql>
+const Statement& Fixed() {
+  static const auto* const statement = new Statement{kSql()};
+  return *statement;
+}
+
 /// An expression, a value for synchronous_commit: as it is, but an acknowledged lock is on the
 /// disk.
 inline constexpr std::string_view kDurableCommit =
@@ -166,7 +174,7 @@ class Connection {
   bool was_lent_ = false;  ///< The settings of its session may be another's own.
   std::optional<Epoch> epoch_;
   std::chrono::milliseconds longest_statement_{};  ///< Zero: it has no limit.
-  std::size_t queued_ = 0;                    ///< Statements since the last Sync.
+  std::size_t queued_ = 0;                         ///< Statements since the last Sync.
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;
   /// Of prepared statements. No other client's are called so: a pooler may mix them up.

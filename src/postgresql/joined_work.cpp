@@ -12,23 +12,29 @@ namespace {
 
 /// What this library's own statements, which follow, would be read by: a key or a body in another
 /// encoding, rows that another role does not see.
-const std::string kSettings =
-    " concat_ws(' ', current_setting('client_encoding'), current_setting('role'), session_user,"
-    " current_setting('row_security'), current_setting('session_replication_role'))";
+std::string TheSettings() {
+  return " concat_ws(' ', current_setting('client_encoding'), current_setting('role'), "
+         "session_user,"
+         " current_setting('row_security'), current_setting('session_replication_role'))";
+}
 
 /// The transaction's number and settings. No statement may take longer than the call.
-const std::string kBefore = "SELECT pg_current_xact_id()::text," + kSettings +
-                            ", set_config('statement_timeout', $1, true)";
+std::string Before() {
+  return "SELECT pg_current_xact_id()::text," + TheSettings() +
+         ", set_config('statement_timeout', $1, true)";
+}
 
 /// The transaction's number and settings; and the first table of this library that was written or
 /// altered, since a lock on it that is not a reader's stays for as long as that counts.
-const std::string kAfter = "SELECT pg_current_xact_id_if_assigned()::text," + kSettings +
-                           ", (SELECT min(relname) FROM pg_locks JOIN pg_class ON oid = relation"
-                           " WHERE pid = pg_backend_pid() AND relname LIKE 'doclock\\_%'"
-                           " AND mode NOT IN ('AccessShareLock', 'RowShareLock')),"
-                           " set_config('synchronous_commit', " +
-                           std::string(kDurableCommit) +
-                           ", true), set_config('client_min_messages', 'warning', true)";
+std::string After() {
+  return "SELECT pg_current_xact_id_if_assigned()::text," + TheSettings() +
+         ", (SELECT min(relname) FROM pg_locks JOIN pg_class ON oid = relation"
+         " WHERE pid = pg_backend_pid() AND relname LIKE 'doclock\\_%'"
+         " AND mode NOT IN ('AccessShareLock', 'RowShareLock')),"
+         " set_config('synchronous_commit', " +
+         std::string(kDurableCommit) +
+         ", true), set_config('client_min_messages', 'warning', true)";
+}
 
 [[noreturn]] void Reject(const std::string& what) {
   throw std::logic_error("doclock: joined work " + what + "; nothing was written");
@@ -60,14 +66,14 @@ void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::floor<milliseconds>(deadline_ - std::chrono::steady_clock::now());
   const auto most = std::to_string(std::max(left, milliseconds(1)).count());
-  const Result before = Ask(kBefore, Parameters().Text(most));
+  const Result before = Ask(Before(), Parameters().Text(most));
   Lend(f);
   if (std::chrono::steady_clock::now() >= deadline_) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
   WithoutDoubt([&] { connection_.LimitRest(deadline_); });  // it may have set others
-  const Result after = Ask(kAfter);
+  const Result after = Ask(After());
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
   if (after.Text(0, 1) != before.Text(0, 1)) {
     Reject(

@@ -29,8 +29,10 @@ constexpr int kPauseMs = 1000;
 constexpr int kSilenceMs = 30'000;
 
 /// Writers see that it is held, and send hints.
-const Statement kAskForHints{"SELECT pg_advisory_lock_shared($1)"};
-const Statement kAskNoMore{"SELECT pg_advisory_unlock_shared($1)"};
+constexpr auto kAskForHints =
+    &Fixed<[] { return std::string("SELECT pg_advisory_lock_shared($1)"); }>;
+constexpr auto kAskNoMore =
+    &Fixed<[] { return std::string("SELECT pg_advisory_unlock_shared($1)"); }>;
 
 Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
 
@@ -205,7 +207,8 @@ void Listener::Update(Connection& connection, std::vector<bool>& asked, bool ask
     const bool watched = all[i]->watchers().HasAny();
     if (watched == asked[i]) continue;
     asked[i] = watched;
-    connection.Send(watched ? kAskForHints : kAskNoMore, Parameters().Int8(all[i]->hint_lock()));
+    connection.Send(watched ? kAskForHints() : kAskNoMore(),
+                    Parameters().Int8(all[i]->hint_lock()));
     if (watched) fresh.push_back(all[i].get());
     sends = true;
   }

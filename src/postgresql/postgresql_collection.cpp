@@ -60,26 +60,30 @@ std::string IsText(const std::string& member) {
 }
 
 /// The lock is as records::FromJson reads it. Of what is malformed the long way tells.
-const std::string kSound =
-    " AND lock_version BETWEEN 0 AND 4611686018427387903 AND lock_born IS NOT NULL"
-    " AND coalesce(lock_ttl BETWEEN 0 AND 31536000000, true)"
-    " AND coalesce(lock_fence BETWEEN 0 AND 4611686018427387903, true)" +
-    IsTime("lock_time") + IsTime("lock_since") + IsTime("lock_closed") + IsText("name") +
-    IsText("host") +
-    " AND coalesce(jsonb_typeof(lock_owner -> 'pid') = 'number' AND"
-    " lock_owner ->> 'pid' ~ '^[0-9]{1,18}$', lock_owner IS NULL)";
+std::string Sound() {
+  return " AND lock_version BETWEEN 0 AND 4611686018427387903 AND lock_born IS NOT NULL"
+         " AND coalesce(lock_ttl BETWEEN 0 AND 31536000000, true)"
+         " AND coalesce(lock_fence BETWEEN 0 AND 4611686018427387903, true)" +
+         IsTime("lock_time") + IsTime("lock_since") + IsTime("lock_closed") + IsText("name") +
+         IsText("host") +
+         " AND coalesce(jsonb_typeof(lock_owner -> 'pid') = 'number' AND"
+         " lock_owner ->> 'pid' ~ '^[0-9]{1,18}$', lock_owner IS NULL)";
+}
 
 /// As LockState::RaiseVersion. The session has the floor of its connection.
-const std::string kRaised =
-    "greatest(lock_version + 1, nullif(current_setting('doclock.floor', true), '')::int8)";
+std::string Raised() {
+  return "greatest(lock_version + 1, nullif(current_setting('doclock.floor', true), '')::int8)";
+}
 /// What a grant gives, in the order of AddGrant, and what it changes.
-const std::vector<Given> kGrant{
-    {"next", "uuid"}, {"ttl", "int8"}, {"owner", "jsonb"}, {"its_group", "text"}};
-const std::string kGranted =
-    "lock_version = " + kRaised + ", lock_fence = " + kRaised +
-    ", lock_id = given.next,"
-    " lock_ttl = given.ttl, lock_owner = given.owner, lock_group = given.its_group,"
-    " lock_time = given.now, lock_since = given.now";
+std::vector<Given> OfGrant() {
+  return {{"next", "uuid"}, {"ttl", "int8"}, {"owner", "jsonb"}, {"its_group", "text"}};
+}
+std::string Granted() {
+  return "lock_version = " + Raised() + ", lock_fence = " + Raised() +
+         ", lock_id = given.next,"
+         " lock_ttl = given.ttl, lock_owner = given.owner, lock_group = given.its_group,"
+         " lock_time = given.now, lock_since = given.now";
+}
 
 constexpr const char* kEnd = "lock_time + lock_ttl * interval '1 millisecond'";
 
@@ -90,7 +94,7 @@ RowUpdate HolderUpdate(const std::string& table, std::vector<Given> given,
   given.insert(given.begin(), first.begin(), first.end());
   return {
       table, given,
-      "lock_id = given.id AND given.expected IN (-1, lock_version)" + std::string(kAlone) + kSound,
+      "lock_id = given.id AND given.expected IN (-1, lock_version)" + std::string(kAlone) + Sound(),
       changes +
           ", body = coalesce(given.new_body, body), body_text ="
           " CASE WHEN given.new_body IS NULL THEN body_text ELSE given.new_text END",
@@ -125,7 +129,9 @@ std::string HashText(std::string_view text) {
   return digits;
 }
 
-const Statement kListens{"SELECT " + Listens("$1")};
+const Statement& AsksForListeners() {
+  return Fixed<[] { return "SELECT " + Listens("$1"); }>();
+}
 
 PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldNames& fields,
                                            std::chrono::milliseconds default_ttl,
@@ -149,25 +155,25 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       update{Update(table, std::string(kLockColumns) + ", body, body_text", kLockColumnCount + 2)},
       update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
       erase{WriteOne("DELETE FROM " + table + kWhereKey)},
-      take_free(table, kGrant,
-                "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + kSound, kGranted,
-                "lock_version, lock_born, " + std::string(kWholeBody)),
+      take_free(table, OfGrant(),
+                "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + Sound(),
+                Granted(), "lock_version, lock_born, " + std::string(kWholeBody)),
       renew(table, {{"id", "uuid"}, {"ttl", "int8"}},
-            "lock_id = given.id" + std::string(kAlone) + kSound + " AND " + kEnd +
+            "lock_id = given.id" + std::string(kAlone) + Sound() + " AND " + kEnd +
                 " > clock_timestamp()",
             "lock_time = given.now, lock_ttl = greatest(given.ttl, ceil(extract(epoch FROM " +
                 std::string(kEnd) + " - given.now) * 1000)::int8)",
             "1", true),
-      release(
-          HolderUpdate(table, WithBody({"mark", "uuid"}),
-                       "lock_version = " + kRaised + ", lock_id = NULL, lock_released = given.mark",
-                       ", " + Listens(std::to_string(HintLock(table))))),
+      release(HolderUpdate(
+          table, WithBody({"mark", "uuid"}),
+          "lock_version = " + Raised() + ", lock_id = NULL, lock_released = given.mark",
+          ", " + Listens(std::to_string(HintLock(table))))),
       // Not from before a wait for the row: a renewal may have come between, and was told its time.
       checkpoint(HolderUpdate(
           table, WithBody({"ttl", "int8"}),
-          "lock_version = " + kRaised + ", lock_time = clock_timestamp(), lock_ttl = given.ttl")),
-      hand_over(HolderUpdate(table, WithBody({"mark", "uuid"}, kGrant),
-                             kGranted + ", lock_released = given.mark")),
+          "lock_version = " + Raised() + ", lock_time = clock_timestamp(), lock_ttl = given.ttl")),
+      hand_over(HolderUpdate(table, WithBody({"mark", "uuid"}, OfGrant()),
+                             Granted() + ", lock_released = given.mark")),
       table_name_(std::move(table_name)),
       table_(std::move(table)),
       hint_lock_(HintLock(table_)) {}

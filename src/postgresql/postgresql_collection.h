@@ -69,7 +69,7 @@ class PostgresqlCollection final : public Collection {
 };
 
 /// Of a hint_lock: does another store want hints?
-extern const Statement kListens;
+const Statement& AsksForListeners();
 
 /// Twelve hexadecimal digits of a text; the same in every program.
 std::string HashText(std::string_view text);

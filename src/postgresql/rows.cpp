@@ -13,9 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The only run of a server's clock.
-const std::string kRun;
-
 /// Behind the key's columns.
 enum Column : int {
   kVersion = 3,
@@ -34,6 +31,15 @@ enum Column : int {
   kBody
 };
 
+/// The inverse of what AddPart does to texts.
+void Unescape(Json& part) {
+  if (part.is_string()) {
+    part = Unescaped(part.get_ref<const std::string&>());
+  } else if (part.is_structured()) {
+    for (Json& member : part) Unescape(member);
+  }
+}
+
 /// The lock as records::FromJson reads it, which finds what is malformed.
 Json LockJson(const Result& result, int row) {
   const auto time = [&](int column) {
@@ -47,7 +53,7 @@ Json LockJson(const Result& result, int row) {
             {"granted", time(kSince)},
             {"closed", time(kClosed)},
             {"fence", result.Number(row, kFence)},
-            {"run", kRun}};
+            {"run", ""}};  // a server's clock has only one
   if (!result.IsNull(row, kId)) json["id"] = result.Id(row, kId);
   if (!result.IsNull(row, kGroup)) json["group"] = Unescaped(result.Text(row, kGroup));
   for (const auto& [column, name] :
@@ -55,7 +61,9 @@ Json LockJson(const Result& result, int row) {
     if (result.IsNull(row, column)) continue;
     Json part = Json::parse(result.Jsonb(row, column), nullptr, false);
     // The server takes numbers that are none here: what is no part of a lock is malformed.
-    json[name] = part.is_discarded() ? Json(false) : std::move(part);
+    if (part.is_discarded()) part = false;
+    Unescape(part);
+    json[name] = std::move(part);
   }
   return json;
 }
@@ -86,14 +94,14 @@ TimePoint TimeAt(const Result& result, int row, int column) {
 FoundRow ReadRow(const Result& result, int row) {
   FoundRow found{KeyFrom(result, row, 0), {}, false};
   found.entry.body = Body::FromText(std::string(result.Text(row, kBody)));
-  auto lock = records::FromJson(LockJson(result, row), kRun, {});
+  auto lock = records::FromJson(LockJson(result, row), {}, {});
   found.malformed = !lock;
   if (lock) found.entry.lock = std::move(lock->state);
   return found;
 }
 
 void AddLock(Parameters& parameters, const rules::LockState& lock) {
-  const Json json = records::ToJson(lock, kRun);
+  const Json json = records::ToJson(lock, {});
   parameters.Int8(lock.version).Id(lock.lock_id).Time(lock.lease.since);
   parameters.Int8(lock.lease.ttl.count()).Time(lock.granted).Time(lock.closed_until);
   parameters.Int8(lock.fence);

@@ -27,9 +27,9 @@ constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
 /// Of an index.
 constexpr std::size_t kMostColumns = 32;
 /// Before the name of a table: the setting that is the collection's own name.
-const std::string kCollectionOf = "collection of ";
+constexpr const char* kCollectionOf = "collection of ";
 
-const std::string kHere = "(SELECT " + std::string(kThisServer) + " AS server) AS here";
+std::string Here() { return "(SELECT " + std::string(kThisServer) + " AS server) AS here"; }
 /// Of `server`: the setting that is its epoch.
 constexpr const char* kEpochOf = "'epoch of ' || server";
 
@@ -164,7 +164,7 @@ std::string FindSchema(Pool& pool, Deadline deadline) {
 
 bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline) try {
   connection.SendOnce(
-      "SELECT value IS NOT NULL OR has_table_privilege(to_regclass($1), 'INSERT') FROM " + kHere +
+      "SELECT value IS NOT NULL OR has_table_privilege(to_regclass($1), 'INSERT') FROM " + Here() +
           " LEFT JOIN " + Meta(schema) + " ON name = " + kEpochOf,
       Parameters().Text(Meta(schema)));
   return connection.Run(deadline).back().Number(0, 0) != 0;
@@ -183,7 +183,7 @@ std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema
       Meta(schema) + " WHERE name LIKE 'epoch of %' ORDER BY value::int8 DESC LIMIT 1";
   try {
     for (const bool is_first : {true, false}) {
-      connection.SendOnce("SELECT server, value::int8 FROM " + kHere + " LEFT JOIN " +
+      connection.SendOnce("SELECT server, value::int8 FROM " + Here() + " LEFT JOIN " +
                           Meta(schema) + " ON name = " + kEpochOf);
       const Result found = std::move(connection.Run(deadline).back());
       if (!found.IsNull(0, 1)) {
@@ -192,7 +192,7 @@ std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema
       if (!is_first) break;
       connection.Begin();
       connection.SendOnce("INSERT INTO " + Meta(schema) + " SELECT " + kEpochOf + ", coalesce((" +
-                          next + "), 0) FROM " + kHere + " ON CONFLICT (name) DO NOTHING");
+                          next + "), 0) FROM " + Here() + " ON CONFLICT (name) DO NOTHING");
       RunAndCommit(connection, deadline);
     }
   } catch (const Refusal& refusal) {
@@ -221,7 +221,7 @@ void CreateTable(Connection& connection, const std::string& schema,
     Refuse("the tables are of another version of this library");
   }
   // The names of two long collections may end with the same hash.
-  const std::string of = kCollectionOf + collection.table_name();
+  const std::string of = std::string(kCollectionOf) + collection.table_name();
   if (Keep(connection, schema, of, collection.name(), deadline) != collection.name()) {
     Refuse("the table " + collection.table() + " is that of another collection");
   }

@@ -19,22 +19,27 @@ using locking::Candidate;
 using locking::Change;
 
 const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-const Statement kCommit{"COMMIT"};
-const Statement kRollback{"ROLLBACK"};
+constexpr auto kCommit = &Fixed<[] { return std::string("COMMIT"); }>;
+constexpr auto kRollback = &Fixed<[] { return std::string("ROLLBACK"); }>;
 /// And do commits wait for standbys?
-const Statement kClock{
-    "SELECT clock_timestamp(), current_setting('synchronous_standby_names') <> ''"};
+constexpr auto kClock = &Fixed<[] {
+  return std::string(
+      "SELECT clock_timestamp(), current_setting('synchronous_standby_names') <> ''");
+}>;
 /// A commit that changes nothing, and waits for standbys as others do.
-const Statement kAwaitStandbys{"SELECT set_config('synchronous_commit', " +
-                               std::string(kDurableCommit) +
-                               ", true), set_config('client_min_messages', 'warning', true),"
-                               " pg_logical_emit_message(true, 'doclock', '')"};
-const Statement kNotify{"SELECT pg_notify($1, $2)"};
+constexpr auto kAwaitStandbys = &Fixed<[] {
+  return std::string("SELECT set_config('synchronous_commit', " + std::string(kDurableCommit) +
+                     ", true), set_config('client_min_messages', 'warning', true),"
+                     " pg_logical_emit_message(true, 'doclock', '')");
+}>;
+constexpr auto kNotify = &Fixed<[] { return std::string("SELECT pg_notify($1, $2)"); }>;
 /// The comment that EnsureIndex gave it, or its own name.
-const Statement kIndexFields{
-    "SELECT coalesce((SELECT obj_description(c.oid, 'pg_class') FROM pg_index i"
-    " JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = $2::text::regclass"
-    " AND c.relname = $1::text), $1)"};
+constexpr auto kIndexFields = &Fixed<[] {
+  return std::string(
+      "SELECT coalesce((SELECT obj_description(c.oid, 'pg_class') FROM pg_index i"
+      " JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = $2::text::regclass"
+      " AND c.relname = $1::text), $1)");
+}>;
 
 PostgresqlCollection& Ours(Collection& collection) {
   return static_cast<PostgresqlCollection&>(collection);
@@ -77,7 +82,7 @@ PostgresqlUnit::PostgresqlUnit(Pool& pool, locking::Access access, Deadline dead
 PostgresqlUnit::~PostgresqlUnit() {
   if (!has_begun_ || connection_->is_lost()) return;
   try {
-    connection_->Send(kRollback);
+    connection_->Send(kRollback());
   } catch (const std::exception&) {  // then it is lost
   }
   connection_->RunUnheard();
@@ -93,7 +98,7 @@ TimePoint PostgresqlUnit::Now() {
   if (!now_) {
     WithoutDoubt([&] {
       Begin();
-      connection_->Send(kClock);
+      connection_->Send(kClock());
       ReadClock(Run().back());
     });
   }
@@ -146,7 +151,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
     if (&document == &documents.front()) first = place;
   }
   // Behind the locks: while a statement waits for one, the clock goes on.
-  if (!now_) connection_->Send(kClock);
+  if (!now_) connection_->Send(kClock());
   const std::vector<Result> results = Run();
   if (!now_) ReadClock(results.back());
   for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -158,7 +163,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
 }
 
 void PostgresqlUnit::AwaitStandbys(Connection& connection) {
-  connection.Send(kAwaitStandbys);
+  connection.Send(kAwaitStandbys());
   connection.Run(deadline_);
   if (!connection.unreplicated()) return;
   throw StoreException(Errc::kUnavailable,
@@ -234,9 +239,9 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
 std::vector<Result> PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& hint_locks) {
   std::vector<std::size_t> asked;
   for (const std::int64_t lock : hint_locks) {
-    asked.push_back(connection_->Send(kListens, Parameters().Int8(lock)));
+    asked.push_back(connection_->Send(AsksForListeners(), Parameters().Int8(lock)));
   }
-  const std::size_t commit = connection_->Send(kCommit);
+  const std::size_t commit = connection_->Send(kCommit());
   std::vector<Result> results = RunCommit();
   has_begun_ = false;
   if (results[commit].tag() != "COMMIT") {
@@ -273,7 +278,7 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     for (auto& [update, group] : groups) {
       group.place = update->Send(*connection_, group.keys, wait.has_turn());
     }
-    if (has_begun_) connection_->Send(kCommit);
+    if (has_begun_) connection_->Send(kCommit());
     const std::vector<Result> results = RunCommit();
     has_begun_ = false;
     for (const auto& [update, group] : groups) {
@@ -313,10 +318,10 @@ void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
 std::string PostgresqlUnit::NameOfIndex(const PostgresqlCollection& collection,
                                         const std::string& constraint) {
   has_begun_ = false;
-  connection_->Send(kRollback);
+  connection_->Send(kRollback());
   Parameters parameters;
   parameters.Text(constraint).Text(collection.table());
-  connection_->Send(kIndexFields, parameters);
+  connection_->Send(kIndexFields(), parameters);
   return std::string(Run().back().Text(0, 0));
 }
 
@@ -357,7 +362,7 @@ bool PostgresqlUnit::Tell(Collection& concerned, const LockHint& local,
   const Hint hint{*local.hash, passed_on.done ? passed_on.instance : 0, row};
   Parameters parameters;
   parameters.Text(collection.table_name()).Text(hint.ToText());
-  connection_->Send(kNotify, parameters);
+  connection_->Send(kNotify(), parameters);
   return true;
 }
 

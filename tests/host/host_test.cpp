@@ -27,8 +27,11 @@ using ::testing::ElementsAreArray;
 using Lines = std::vector<std::string>;
 
 /// The guest, in this folder, with the locales of the tests.
-Lines Guest(const std::filesystem::path& folder, const Lines& arguments) {
-  test::Child guest(arguments, {"env", "-C", folder.string(), "LOCPATH=" DOCLOCK_TEST_LOCALES});
+Lines Guest(const std::filesystem::path& folder, const Lines& arguments,
+            const Lines& variables = {}) {
+  Lines prefix{"env", "-C", folder.string(), "LOCPATH=" DOCLOCK_TEST_LOCALES};
+  prefix.insert(prefix.end(), variables.begin(), variables.end());
+  test::Child guest(arguments, prefix);
   return guest.Rest();
 }
 
@@ -56,6 +59,12 @@ class Host : public ::testing::TestWithParam<Case> {
   Lines Session(const std::string& setting, const std::string& when) {
     return Guest(folder_.path(), {"session", setting, when, url_});
   }
+  /// Two sessions, of which the second is after main. What is freed does not look as before.
+  Lines SessionsOfGlobal(const std::string& more) {
+    return Guest(folder_.path(), {"globals"},
+                 {"DOCLOCK_TEST_GLOBAL=" + url_, "MALLOC_PERTURB_=165",
+                  "GLIBC_TUNABLES=glibc.malloc.tcache_count=0", more});
+  }
 
  private:
   test::TempFolder folder_;
@@ -73,6 +82,18 @@ TEST_P(Host, ChangesNothing) {
   ASSERT_GT(expected.size(), 30U) << ::testing::PrintToString(expected);
   EXPECT_THAT(Session(GetParam().setting, "before"), ElementsAreArray(expected));
   EXPECT_THAT(Session(GetParam().setting, "after"), ElementsAreArray(expected));
+}
+
+using HostOfGlobals = Host;
+
+/// What the first session makes is destroyed before the global if it is in main, and never used
+/// before it is made if it is not.
+TEST_P(HostOfGlobals, UsesItsStoresBeforeMainAndAfterIt) {
+  Lines expected = Session("nothing", "before");
+  expected.reserve(2 * expected.size());
+  expected.insert(expected.end(), expected.begin(), expected.end());
+  EXPECT_THAT(SessionsOfGlobal("DOCLOCK_TEST_EARLY=1"), ElementsAreArray(expected));
+  EXPECT_THAT(SessionsOfGlobal("DOCLOCK_TEST_LATE=1"), ElementsAreArray(expected));
 }
 
 #ifdef DOCLOCK_WITH_SQLITE
@@ -102,6 +123,12 @@ std::vector<Case> Cases(const Lines& stores) {
   return cases;
 }
 
+std::vector<Case> Globals(const Lines& stores) {
+  std::vector<Case> cases;
+  for (const std::string& store : stores) cases.push_back({store, "a global"});
+  return cases;
+}
+
 std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
   std::string name = info.param.store.substr(0, info.param.store.find(':')) + "_";
   for (const char c : info.param.setting) {
@@ -116,11 +143,14 @@ const Lines kLocal = {"memory:", "sqlite:goods.db"};
 const Lines kLocal = {"memory:"};
 #endif
 INSTANTIATE_TEST_SUITE_P(Local, Host, ::testing::ValuesIn(Cases(kLocal)), &NameOf);
+INSTANTIATE_TEST_SUITE_P(Local, HostOfGlobals, ::testing::ValuesIn(Globals(kLocal)), &NameOf);
 #ifdef DOCLOCK_WITH_MONGODB
 INSTANTIATE_TEST_SUITE_P(Mongodb, Host, ::testing::ValuesIn(Cases({"Set", "Standalone"})), &NameOf);
 #endif
 #ifdef DOCLOCK_WITH_POSTGRESQL
 INSTANTIATE_TEST_SUITE_P(Server, Host, ::testing::ValuesIn(Cases({"Postgresql"})), &NameOf);
+INSTANTIATE_TEST_SUITE_P(Postgresql, HostOfGlobals, ::testing::ValuesIn(Globals({"Postgresql"})),
+                         &NameOf);
 #endif
 
 }  // namespace

@@ -50,10 +50,10 @@ std::pair<TimePoint, milliseconds> Stored(const rules::Lease& lease, TimePoint g
 }  // namespace
 
 bool LockWriter::Put(Change& change) {
-  static const LoadedDocument kNone{};
+  static const auto* const none = new LoadedDocument;  // for globals, after main
   const auto& collection = static_cast<const SqliteCollection&>(*change.collection);
   const LoadedDocument& was =
-      change.was != nullptr ? static_cast<const LoadedDocument&>(*change.was) : kNone;
+      change.was != nullptr ? static_cast<const LoadedDocument&>(*change.was) : *none;
   const rules::LockState& now = change.now ? change.now->lock : was.lock;
   if (change.erased) {
     Erase(collection, was);

@@ -5,18 +5,24 @@
 //   guest foreign                        writes to a SQLite file in the locale de_DE, as a program
 //                                        does that knows nothing of this library, and tells what
 //                                        a store finds then
+//   guest globals                        a session with the store of $DOCLOCK_TEST_GLOBAL, and
+//                                        another one after main; the first one is before main if
+//                                        there is a $DOCLOCK_TEST_EARLY
 //   guest session <setting> <when> <url> sets it before or after the stores are opened ("before",
 //                                        "after"), and tells what came of the session
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "doclock/lock_provider.h"
 #include "doclock/open_store.h"
 #include "host/guest/session.h"
 #include "host/guest/settings.h"
@@ -44,6 +50,39 @@ void Tell(const std::string& text) {
     if (written < 0 && errno != EINTR) _exit(3);
   }
 }
+
+/// A service that is a global, made before those of the library and destroyed after them.
+class Global {
+ public:
+  Global() {
+    if (url_ != nullptr && std::getenv("DOCLOCK_TEST_EARLY") != nullptr) Use();
+  }
+  Global(const Global&) = delete;
+  Global& operator=(const Global&) = delete;
+  ~Global() {
+    if (locks_) Use();
+  }
+  void UseAtFirst() {
+    if (!locks_) Use();
+  }
+
+ private:
+  void Use() {
+    if (output < 0) output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100);
+    try {
+      if (!locks_) locks_.emplace(LockManager(OpenStore(url_)));
+      locks_->Acquire("one").Release();
+      Tell(Session(
+          url_, [] {}, [] {}));
+    } catch (const std::exception& error) {
+      Tell(std::string("failed: ") + error.what() + "\n");
+    }
+  }
+
+  const char* const url_ = std::getenv("DOCLOCK_TEST_GLOBAL");
+  std::optional<LockProvider> locks_;
+};
+Global global;
 
 #ifdef DOCLOCK_PLATFORM_IS_linux
 constexpr bool kHasGuard = true;
@@ -93,6 +132,10 @@ int Run(const std::vector<std::string>& arguments) {
     for (const auto& [name, setting] : Settings()) {
       Tell(name + (setting.is_of_sqlite ? "\tsqlite\n" : "\n"));
     }
+    return 0;
+  }
+  if (arguments.at(0) == "globals") {
+    global.UseAtFirst();
     return 0;
   }
 #ifdef DOCLOCK_WITH_SQLITE

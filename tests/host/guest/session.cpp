@@ -1,5 +1,6 @@
 #include "host/guest/session.h"
 
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -43,7 +44,7 @@ class Watcher final : public Observer {
   int waiting_ = 0, renewed_ = 0;
 };
 
-const std::vector<double> kPrices = {12.25, 12.75, -0.5, 0.1, 1e-7, 1e300, 1234567.5, 3.0};
+constexpr std::array kPrices{12.25, 12.75, -0.5, 0.1, 1e-7, 1e300, 1234567.5, 3.0};
 
 void Insert(const Goods& goods, const std::string& key, double price) {
   goods.Insert(key, Json{{"price", price}, {"count", 1234567}, {"name", "I\u0130i\u0131"}});
