@@ -296,28 +296,6 @@ TEST_F(PostgresqlStore, ListsTheCollectionsThatHaveATable) {
 }
 
 /// Also one with control characters.
-TEST_F(PostgresqlStore, ListsOwnersAndGroupsAsTheyWereGiven) {
-  Client things = Things(*store_);
-  const std::string odd("a\0\x01\x02\\u0000\n\x7f", 12);
-  things.Create("alone", nlohmann::json::object(), {.owner = odd, .group = odd});
-  const conformance::AcquireArgs share{.insert = MakeBody(nlohmann::json::object()),
-                                       .owner = odd,
-                                       .group = odd,
-                                       .mode = LockMode::kShared,
-                                       .max_holders = 3};
-  things.Acquire("shared", share);
-  const AcquireOp released = things.Create("by short cut", nlohmann::json::object());
-  things.Release("by short cut", released);
-  things.Acquire("by short cut", {.owner = odd, .group = odd});
-  EXPECT_EQ(things.Acquire("alone").detail->holder.name, odd);
-  const std::vector<LockRow> rows = things.Locks({.group = odd});
-  EXPECT_EQ(rows.size(), 3U);
-  for (const LockRow& row : rows) {
-    EXPECT_EQ(row.holder.name, odd) << row.key.ToString();
-    EXPECT_EQ(row.group, odd) << row.key.ToString();
-  }
-}
-
 TEST_F(PostgresqlStore, NamesTheUsersOwnUniqueIndex) {
   Client things = Things(*store_);
   schema_.raw().Run("CREATE UNIQUE INDEX one_n ON doclock_c_things((body -> 'n'))");

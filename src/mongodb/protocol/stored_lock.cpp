@@ -71,6 +71,14 @@ class Fields {
   std::string bad_;
 };
 
+/// A text, which may hold NUL. Empty: it is none.
+std::string TextOf(const bson_iter_t& value) {
+  if (!BSON_ITER_HOLDS_UTF8(&value)) return {};
+  std::uint32_t size = 0;
+  const char* const text = bson_iter_utf8(&value, &size);
+  return {text, size};
+}
+
 /// Diagnostic only; what another program wrote there names no holder.
 OwnerPtr ReadOwner(const Fields& fields, const std::string& name) {
   bson_iter_t owner, part;
@@ -81,10 +89,8 @@ OwnerPtr ReadOwner(const Fields& fields, const std::string& name) {
   LockHolder holder;
   while (bson_iter_next(&part)) {
     const std::string_view field(bson_iter_key(&part));
-    if (field == "name" && BSON_ITER_HOLDS_UTF8(&part))
-      holder.name = bson_iter_utf8(&part, nullptr);
-    if (field == "host" && BSON_ITER_HOLDS_UTF8(&part))
-      holder.host = bson_iter_utf8(&part, nullptr);
+    if (field == "name") holder.name = TextOf(part);
+    if (field == "host") holder.host = TextOf(part);
     if (field == "pid" && BSON_ITER_HOLDS_INT(&part)) holder.pid = bson_iter_as_int64(&part);
   }
   return std::make_shared<const LockHolder>(std::move(holder));
@@ -92,8 +98,7 @@ OwnerPtr ReadOwner(const Fields& fields, const std::string& name) {
 
 std::string ReadGroup(const Fields& fields, const std::string& name) {
   bson_iter_t group;
-  const bool told = fields.Get(name, group) && BSON_ITER_HOLDS_UTF8(&group);
-  return told ? bson_iter_utf8(&group, nullptr) : std::string();
+  return fields.Get(name, group) ? TextOf(group) : std::string();
 }
 
 /// How long after `date` `now` is; 0 if it is before.

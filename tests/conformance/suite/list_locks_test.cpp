@@ -138,6 +138,27 @@ TEST_P(StoreConformance, ListsAGroupWhileItsLocksAreHeld) {
   EXPECT_TRUE(none.empty());
 }
 
+TEST_P(StoreConformance, ListsOwnersAndGroupsAsTheyWereGiven) {
+  const std::string odd("a\0\x01\x02\\u0000\n\x7f", 12);
+  things_.Create("alone", nlohmann::json::object(), {.owner = odd, .group = odd});
+  const AcquireArgs share{.insert = MakeBody(nlohmann::json::object()),
+                          .owner = odd,
+                          .group = odd,
+                          .mode = LockMode::kShared,
+                          .max_holders = 3};
+  things_.Acquire("shared", share);
+  const AcquireOp released = things_.Create("by short cut", nlohmann::json::object());
+  things_.Release("by short cut", released);
+  things_.Acquire("by short cut", {.owner = odd, .group = odd});
+  EXPECT_EQ(things_.Acquire("alone").detail->holder.name, odd);
+  const std::vector<LockRow> rows = things_.Locks({.group = odd});
+  EXPECT_EQ(rows.size(), 3U);
+  for (const LockRow& row : rows) {
+    EXPECT_EQ(row.holder.name, odd) << row.key.ToString();
+    EXPECT_EQ(row.group, odd) << row.key.ToString();
+  }
+}
+
 TEST_P(StoreConformance, ListsEachLockOnceHoweverManyPagesThereAre) {
   constexpr std::size_t kLocks = 2500;
   std::vector<Key> keys;
