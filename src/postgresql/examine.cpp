@@ -11,7 +11,7 @@ namespace {
 constexpr auto kLong = std::chrono::minutes(1);
 constexpr std::int64_t kManyDead = 10'000;
 
-/// Of the schema's name ($1), and the table's or NULL ($2).
+/// Of the schema's name ($1), and the table's or NULL ($2): then all tables of collections count.
 constexpr const char* kFacts = R"(
 WITH begun AS (
   SELECT xact_start AS at FROM pg_stat_activity
@@ -21,7 +21,8 @@ WITH begun AS (
   UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()
 ), ours AS (
   SELECT oid, relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'
-    AND (relname LIKE 'doclock\_c\_%' OR relname = 'doclock_meta')
+    AND (relname LIKE 'doclock\_c\_%' AND coalesce(oid = to_regclass($2), true)
+      OR relname = 'doclock_meta')
 ), lacked AS (
   SELECT privilege || ' on ' || relname AS what
   FROM ours, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) privilege

@@ -210,6 +210,8 @@ std::string DefinitionOfMeta(const std::string& table) {
          "(name text COLLATE \"C\" PRIMARY KEY, value text NOT NULL)";
 }
 
+std::string RecordOf(const std::string& table) { return "collection of " + table; }
+
 }  // namespace doclock::postgresql
 
 namespace doclock {
@@ -219,7 +221,9 @@ std::string PostgresqlTables(const std::string& collection) {
   const std::string table = postgresql::TableName(collection);
   return postgresql::DefinitionOfMeta("doclock_meta") + ";\n" +
          postgresql::DefinitionOf(postgresql::QuotedName(table), postgresql::KeyConstraint(table)) +
-         ";\n";
+         ";\nINSERT INTO doclock_meta VALUES (" +
+         postgresql::QuotedText(postgresql::RecordOf(table)) + ", " +
+         postgresql::QuotedText(collection) + ") ON CONFLICT DO NOTHING;\n";
 }
 
 std::string PostgresqlFence(const std::string& collection, const Key& key, std::int64_t fence) {

@@ -20,6 +20,8 @@ inline std::string KeyConstraint(const std::string& table_name) {
 /// What creates a collection's table, and that of all collections' names.
 std::string DefinitionOf(const std::string& table, const std::string& key_constraint);
 std::string DefinitionOfMeta(const std::string& table);
+/// The name of doclock_meta's row that tells which collection the table is.
+std::string RecordOf(const std::string& table);
 
 /// A collection: one table, and the statements on it.
 class PostgresqlCollection final : public Collection {

@@ -27,7 +27,6 @@ constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
 /// Of an index.
 constexpr std::size_t kMostColumns = 32;
 /// Before the name of a table: the setting that is the collection's own name.
-constexpr const char* kCollectionOf = "collection of ";
 
 std::string Here() { return "(SELECT " + std::string(kThisServer) + " AS server) AS here"; }
 /// Of `server`: the setting that is its epoch.
@@ -221,7 +220,7 @@ void CreateTable(Connection& connection, const std::string& schema,
     Refuse("the tables are of another version of this library");
   }
   // The names of two long collections may end with the same hash.
-  const std::string of = std::string(kCollectionOf) + collection.table_name();
+  const std::string of = RecordOf(collection.table_name());
   if (Keep(connection, schema, of, collection.name(), deadline) != collection.name()) {
     Refuse("the table " + collection.table() + " is that of another collection");
   }
@@ -233,7 +232,7 @@ std::vector<std::string> ListCollections(Connection& connection, const std::stri
   connection.SendOnce("SELECT value FROM " + Meta(schema) +
                           " JOIN pg_class ON name = $1 || relname"
                           " WHERE relnamespace = to_regnamespace($2)",
-                      Parameters().Text(kCollectionOf).Text(QuotedName(schema)));
+                      Parameters().Text(RecordOf("")).Text(QuotedName(schema)));
   const Result found = std::move(connection.Run(deadline).back());
   std::vector<std::string> names;
   for (int row = 0; row < found.size(); ++row) names.emplace_back(found.Text(row, 0));

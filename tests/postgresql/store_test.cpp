@@ -357,6 +357,7 @@ TEST_F(PostgresqlStore, UsesTablesThatAnotherUserMade) {
                     schema + " TO " + user);
   {
     const auto store = OpenPostgresqlStore(schema_.url() + "&user=" + user);
+    EXPECT_THAT(store->ListCollections(10s), UnorderedElementsAre(name, "things"));
     EXPECT_EQ(Things(*store, name).Insert("42", {}).status, OpStatus::kDone);
     EXPECT_THROW(Things(*store, "others"), StoreException);
   }
