@@ -73,6 +73,8 @@ SELECT relkind <> 'r',
         ORDER BY attname))
 FROM pg_class t WHERE oid = to_regclass($1))";
 
+constexpr std::string_view kNoPrivilege = "42501";
+
 constexpr const char* kUnfit[] = {
     "is no ordinary table: make one, and copy the rows",
     "is partitioned, or inherits: make an ordinary table, and copy the rows",
@@ -209,7 +211,7 @@ void CreateTable(Connection& connection, const std::string& schema,
     try {
       RunAndCommit(connection, deadline);
     } catch (const Refusal& refusal) {
-      if (refusal.state != "42501") throw;
+      if (refusal.state != kNoPrivilege) throw;
       Refuse("the user may not make the table " + collection.table() +
              " (SQLSTATE 42501): grant CREATE on its schema, give the user a schema of its own, or "
              "let another user make the table");
@@ -268,6 +270,10 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
       return RunAndCommit(connection, deadline);
     } catch (const Refusal& refusal) {
       if (refusal.IsRepeatedValue()) ThrowRepeatedValues(index.fields);
+      if (refusal.state == kNoPrivilege) {
+        Refuse("the user may not make an index of the table " + table +
+               " (SQLSTATE 42501): let its owner call EnsureIndex(es)");
+      }
       if (!refusal.IsKept() || std::chrono::steady_clock::now() + pause >= deadline) throw;
     }
     std::this_thread::sleep_for(pause);

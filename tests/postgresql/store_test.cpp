@@ -360,6 +360,17 @@ TEST_F(PostgresqlStore, UsesTablesThatAnotherUserMade) {
     EXPECT_THAT(store->ListCollections(10s), UnorderedElementsAre(name, "things"));
     EXPECT_EQ(Things(*store, name).Insert("42", {}).status, OpStatus::kDone);
     EXPECT_THROW(Things(*store, "others"), StoreException);
+    const IndexSpec index{.fields = {"n"}};
+    Client things = Things(*store);
+    try {
+      store->EnsureIndex(things.collection(), index);
+      FAIL() << "the table is not the user's";
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kRefused);
+      EXPECT_THAT(error.what(), HasSubstr("doclock_c_things\" (SQLSTATE 42501): let its owner"));
+    }
+    store_->EnsureIndex(*store_->Open("things", {}, kTtl), index);
+    store->EnsureIndex(things.collection(), index);  // it is there
   }
   schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
 }
