@@ -98,7 +98,7 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   const TimePoint now = TimeFor(op, was.lock, unit);
   if (!rules::MayWrite(op, was.lock, now)) return;
   Body body = NewBody(op.body, &was, op.merge);
-  if (body && !HasGoodText(op, body, op.base)) return;
+  if (body && !HasGoodText(op, body, op.merge ? was.body : op.base)) return;
   Entry& entry = document.Edit(static_cast<bool>(body));
   rules::Write(op, entry.lock, now, unit.instance());  // may throw: before the body
   Put(std::move(body), op.base && !op.merge ? &op.base : nullptr, entry, document);

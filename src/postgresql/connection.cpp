@@ -121,8 +121,9 @@ int MillisecondsUntil(Deadline deadline) {
 
 /// Of a call with this deadline.
 std::chrono::milliseconds LongestStatement(Deadline deadline) {
-  const std::chrono::milliseconds left(MillisecondsUntil(deadline));
-  return std::max(left - left / 8, std::chrono::milliseconds(1));
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return std::clamp<std::chrono::milliseconds>(left - left / 8, 1ms, 24h);
 }
 
 std::string_view FieldOf(const Result& result, int field) {
@@ -443,11 +444,12 @@ void Connection::RunUnheard() noexcept {
   }
 }
 
-void Connection::SetEpoch(Epoch epoch) {
+void Connection::SetEpoch(Epoch epoch, Deadline deadline) {
+  if (!shares_sessions_) {
+    Send(kFloor(), Parameters().Text(std::to_string(epoch.floor)));
+    Run(deadline);
+  }
   epoch_ = std::move(epoch);
-  if (shares_sessions_) return;
-  Send(kFloor(), Parameters().Text(std::to_string(floor())));
-  RunUnheard();
 }
 
 void Connection::LimitWaits(Deadline deadline) {
@@ -458,6 +460,7 @@ void Connection::LimitWaits(Deadline deadline) {
   longest_statement_ = most;
   if (shares_sessions_) return;
   Send(kTimeouts(), TimeoutsOf(most));
+  sent_.back().kind = Sent::Kind::kLimits;
   RunUnheard();
 }
 
@@ -526,6 +529,7 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
     }
   }
   if (sent.kind == Sent::Kind::kPrepare) prepared_.erase(sent.statement);
+  if (sent.kind == Sent::Kind::kLimits) longest_statement_ = {};  // the next call sets them
   return sent.kind != Sent::Kind::kSync;  // of which the answer follows the failure of a commit
 }
 
@@ -540,7 +544,9 @@ bool Connection::IsIdle() noexcept {
     while (!sent_.empty() && PQisBusy(connection_) == 0) {
       if (Hear(sent_.front(), Next(Deadline{}), ignored, refusals)) sent_.pop_front();
     }
-    return PQstatus(connection_) == CONNECTION_OK;
+    // The ROLLBACK of a call may have been refused.
+    const bool ended = PQtransactionStatus(connection_) != PQTRANS_INERROR;
+    return ended && PQstatus(connection_) == CONNECTION_OK;
   } catch (const std::exception&) {
     return false;
   }

@@ -90,17 +90,17 @@ class Connection {
 
   [[nodiscard]] std::int64_t floor() const noexcept { return epoch_ ? epoch_->floor : 0; }
   [[nodiscard]] bool has_epoch() const noexcept { return epoch_.has_value(); }
-  /// Tells the session too. Outside of a transaction. @throws Loss
-  void SetEpoch(Epoch epoch);
+  /// Tells the session too. Outside of a transaction. @throws Refusal, Loss
+  void SetEpoch(Epoch epoch, Deadline deadline);
 
   /// Lets a statement take less than is left until the deadline, however often it has to wait for
   /// a row, so that the server answers before it. Outside of a transaction. @throws Loss
   void LimitWaits(Deadline deadline);
   /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
   void LimitRest(Deadline deadline);
-  /// Would the limit that was set let a statement take longer than is left now?
+  /// Would the limit that was set let a statement take longer than is left now, or nearly so?
   [[nodiscard]] bool MayOutlast(Deadline deadline) const noexcept {
-    return std::chrono::steady_clock::now() + longest_statement_ > deadline;
+    return std::chrono::steady_clock::now() + longest_statement_ * 17 / 16 > deadline;
   }
 
   /// Has the server nothing more to say, so that the session can be used again? Does not wait.
@@ -134,7 +134,7 @@ class Connection {
  private:
   /// What was sent, and is not answered yet.
   struct Sent {
-    enum class Kind : std::uint8_t { kPrepare, kStatement, kSettings, kSync } kind;
+    enum class Kind : std::uint8_t { kPrepare, kStatement, kLimits, kSettings, kSync } kind;
     const Statement* statement = nullptr;
   };
 

@@ -72,7 +72,10 @@ void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
-  WithoutDoubt([&] { connection_.LimitRest(deadline_); });  // it may have set others
+  WithoutDoubt([&] {  // it may have set others
+    connection_.SendOnce("SET LOCAL statement_timeout = 0");
+    connection_.LimitRest(deadline_);
+  });
   const Result after = Ask(After());
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
   if (after.Text(0, 1) != before.Text(0, 1)) {

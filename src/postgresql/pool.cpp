@@ -115,7 +115,7 @@ void Pool::SetEpoch(Connection& connection, Deadline deadline) {
     schema = schema_;
   }
   if (!connection.has_epoch() && !schema.empty()) {
-    connection.SetEpoch(FindEpoch(connection, schema, deadline).value_or(Epoch()));
+    connection.SetEpoch(FindEpoch(connection, schema, deadline).value_or(Epoch()), deadline);
   }
   const std::lock_guard guard(mutex_);
   if (connection.has_epoch() && connection.floor() < floor_) {

@@ -172,7 +172,7 @@ TEST_F(PostgresqlPooler, WithAnotherServerBehindItGrantsNothingByTheOldEpoch) {
   postgresql::Connection connection(postgresql::ParseUrl(url()),
                                     std::chrono::steady_clock::now() + 10s);
   connection.ShareSessions();
-  connection.SetEpoch({"1/1", 0});
+  connection.SetEpoch({"1/1", 0}, std::chrono::steady_clock::now() + 10s);
   connection.Begin();
   EXPECT_THROW(connection.Run(std::chrono::steady_clock::now() + 10s), postgresql::Loss);
   EXPECT_TRUE(connection.is_lost());

@@ -295,7 +295,6 @@ TEST_F(PostgresqlStore, ListsTheCollectionsThatHaveATable) {
   EXPECT_THAT(store_->ListCollections(10s), UnorderedElementsAre("things", name));
 }
 
-/// Also one with control characters.
 TEST_F(PostgresqlStore, NamesTheUsersOwnUniqueIndex) {
   Client things = Things(*store_);
   schema_.raw().Run("CREATE UNIQUE INDEX one_n ON doclock_c_things((body -> 'n'))");

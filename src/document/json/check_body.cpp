@@ -1,5 +1,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "doclock/body.h"
 #include "doclock/detail/engine.h"
@@ -41,6 +42,7 @@ class Checker {
       CheckName(member.first);
       CheckTopName(member.first);
       member_ = &member;
+      stays_.reset();
       CheckValue(member.second, 2);
     }
     CheckSize(body);
@@ -119,9 +121,10 @@ class Checker {
     }
   }
 
-  bool IsTooDeep(int depth) const {
+  bool IsTooDeep(int depth) {
     if (depth <= kMaxBodyDepth) return false;
     Complain("it is nested deeper than " + std::to_string(kMaxBodyDepth) + " levels");
+    text_bytes_ = kMaxBodyBytes;  // what is not walked has to be measured
     return true;
   }
 
@@ -145,14 +148,17 @@ class Checker {
   void Complain(const std::string& what) const {
     if (member_ == nullptr) Refuse(what);
     const auto& [name, value] = *member_;
-    const auto before = base_.find(name);
-    if (before != base_.end() && IsSameJson(*before, value)) return;
-    Refuse(what + " (in " + Quote(name) + ")");
+    if (!stays_) {
+      const auto before = base_.find(name);
+      stays_ = before != base_.end() && IsSameJson(*before, value);
+    }
+    if (!*stays_) Refuse(what + " (in " + Quote(name) + ")");
   }
 
   const LockFieldNames& fields_;
   const json& base_;
   const json::object_t::value_type* member_ = nullptr;  ///< The top-level one that is walked.
+  mutable std::optional<bool> stays_;  ///< Is it as it was? Nothing: not known yet.
   std::size_t text_bytes_ = 0;
   std::size_t values_ = 1;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -31,6 +32,8 @@ class LayoutCollection final : public Collection {
     return layout_.beside_body() != nullptr;
   }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+  /// Without the index that their locks need to exclude each other nothing is granted.
+  bool lacks_index = false;
 
  private:
   const Layout& layout_;
@@ -55,6 +58,9 @@ const char* Unpromised(const AcquireOp& op) {
   // A caller that wants an existing document wants its body.
   if (!has_bodies && (!op.insert || IsBody(op.insert))) return "bodies";
   if (has_bodies && IsBody(op.insert)) return "new documents";
+  if (static_cast<const LayoutCollection*>(op.collection)->lacks_index) {
+    return "locks without its unique index, which is missing";
+  }
   return Unpromised(op.grant);
 }
 const char* Unpromised(const RenewOp&) { return nullptr; }
@@ -133,8 +139,9 @@ class LayoutDatabase final : public locking::Database {
     CheckPlace(server_, *collection, layout.Index(), layout.library());
     // Without it the other library's locks do not exclude each other.
     const bool by_index = layout.key_field() != std::string_view("_id");
-    if (creates_ && by_index && !HasIndex(server_, *collection, layout.Index(), false))
-      MakeIndex(*collection);
+    if (!by_index || HasIndex(server_, *collection, layout.Index(), false)) return collection;
+    collection->lacks_index = !creates_;
+    if (creates_) MakeIndex(*collection);
     return collection;
   }
   std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
@@ -153,6 +160,10 @@ class LayoutDatabase final : public locking::Database {
   /// Waiters poll, as those of the other library: a process that learnt of a release at once would
   /// leave them nothing.
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
+  [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
+      Deadline deadline) override {
+    return mongodb::ListCollections(server_, Until(deadline));
+  }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     if (!index.held_locks) Refuse(collection, "indexes over bodies");
     MakeIndex(collection);

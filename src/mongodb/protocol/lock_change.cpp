@@ -103,8 +103,8 @@ Doc WithoutEntries(const LockChange& change) {
   return statement;
 }
 
-/// What the decision rested on. Not the holder, the group, the fence and the mark, which are only
-/// shown.
+/// What the decision rested on. Not the group, the fence and the mark, which are only shown, nor
+/// the holder of a lock: without one it is another program's, which no grant may replace.
 Doc GuardOf(const LockChange& change) {
   const LockFieldNames& names = change.collection.fields();
   Doc filter;
@@ -114,6 +114,7 @@ Doc GuardOf(const LockChange& change) {
         &names.readers, &names.queue}) {
     AddAsSeen(filter, *field, *change.was.seen.get());
   }
+  if (!change.was.HasLockId()) AddAsSeen(filter, names.owner, *change.was.seen.get());
   return filter;
 }
 

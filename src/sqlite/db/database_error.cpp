@@ -77,7 +77,7 @@ int ErrnoOfLog(sqlite3* database) noexcept {
   sqlite3_file* log = nullptr;
   int error = 0;
   sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-  if (log != nullptr && log->pMethods != nullptr) {
+  if (log != nullptr && log->pMethods != nullptr && log->pMethods->xFileControl != nullptr) {
     log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
   }
   return error;
@@ -91,8 +91,9 @@ DatabaseError LastError(sqlite3* database) {
   // SQLite names the call that failed, but not why.
   const int error =
       code == SQLITE_IOERR_WRITE ? ErrnoOfLog(database) : sqlite3_system_errno(database);
-  if (error != 0 && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR))
-    text += ReasonOf(error);
+  const int shown = error != 0 ? error : sqlite3_system_errno(database);
+  if (shown != 0 && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR))
+    text += ReasonOf(shown);
   return {code, text, error};
 }
 

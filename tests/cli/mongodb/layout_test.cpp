@@ -1,6 +1,8 @@
 #ifdef DOCLOCK_WITH_MONGODB
 
 #include "cli/harness.h"
+#include "doclock/lock_provider.h"
+#include "doclock/open_store.h"
 #include "mongodb/layouts/mongo_lock_peer.h"
 #include "mongodb/layouts/peers.h"
 #include "mongodb/support/raw_server.h"
@@ -83,6 +85,9 @@ TEST_F(MongodbMongoLockTest, LooksAtThemWithoutMakingTheIndex) {
   EXPECT_EQ(doctor.code, 78);
   EXPECT_THAT(doctor.out, HasSubstr("problem  indexes: the unique index is missing"));
   EXPECT_EQ(Doclock({"status", "-c", "locks"}).code, 0);
+  const std::string url = store.substr(store.find('=') + 1);
+  const LockProvider locks(LockManager(OpenStore(url, OpenMode::kExisting)), "locks");
+  EXPECT_THROW(locks.TryAcquire("other"), StoreException);
   EXPECT_FALSE(has_index());
   EXPECT_EQ(Doclock({"run", "-c", "locks", "other", "--", "true"}).code, 0);
   EXPECT_TRUE(has_index());

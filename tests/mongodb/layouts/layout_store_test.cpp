@@ -137,6 +137,7 @@ TEST_F(LayoutBatchTest, DocumentsInOpenTransactionsDelayOnlyTheirOwnRenewals) {
   auto renewals = Renewals();
   const UserTransaction first(SetUri(), database_.name(), "locks", "job1000");
   const UserTransaction other(SetUri(), database_.name(), "locks", "job1030");
+  for (RenewOp& op : renewals) op.ttl = 1min;  // a part of it is all the time there is
   Execute(renewals);
   for (const RenewOp& op : renewals) {
     const bool is_blocked = *op.key == keys_[0] || *op.key == keys_[30];
