@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "clients/batch.h"
+#include "batch.h"
 #include "store_conformance.h"
 
 namespace doclock::conformance {
 namespace {
-
-using test::Batch;
 
 TEST_P(StoreConformance, AnEmptyBatchIsFine) { Batch(things_).Execute(); }
 

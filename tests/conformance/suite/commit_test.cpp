@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "clients/batch.h"
+#include "batch.h"
 #include "store_conformance.h"
 
 namespace doclock::conformance {
 namespace {
 
 /// Writes that are stored together.
-class Together : test::Batch {
+class Together : Batch {
  public:
   using Batch::Add;
   using Batch::Batch;

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "clients/batch.h"
 #include "clients/store_client.h"
+#include "conformance/suite/batch.h"
 #include "doclock/mongodb_store.h"
 #include "doclock/store.h"
 #include "doclock/testing/intervene.h"
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 inline constexpr std::chrono::milliseconds kTtl = test::StoreClient::kTtl;
 
-using test::Batch;
+using conformance::Batch;
 using test::Why;
 
 class Client : public test::StoreClient {

@@ -8,7 +8,7 @@
 
 #include "doclock/store.h"
 
-namespace doclock::test {
+namespace doclock::conformance {
 
 /// Operations of one call of a store, which live as long as this.
 class Batch {
@@ -81,4 +81,4 @@ class Batch {
       made_;
 };
 
-}  // namespace doclock::test
+}  // namespace doclock::conformance
