@@ -18,17 +18,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kBegin = &Fixed<[] { return std::string("BEGIN"); }>;
-constexpr auto kFloor =
-    &Fixed<[] { return std::string("SELECT set_config('doclock.floor', $1, false)"); }>;
+constexpr auto kBegin = &Fixed<[] { return "BEGIN"; }>;
+constexpr auto kFloor = &Fixed<[] { return "SELECT set_config('doclock.floor', $1, false)"; }>;
 /// Both: a statement that waits behind another one waits more than once, and a lock_timeout is for
 /// each time.
 std::string Timeouts(const std::string& local) {
   return "set_config('lock_timeout', $1, " + local + "), set_config('statement_timeout', $2, " +
          local + ")";
 }
-constexpr auto kTimeouts = &Fixed<[] { return std::string("SELECT " + Timeouts("false")); }>;
-constexpr auto kTimeoutsOfRest = &Fixed<[] { return std::string("SELECT " + Timeouts("true")); }>;
+constexpr auto kTimeouts = &Fixed<[] { return "SELECT " + Timeouts("false"); }>;
+constexpr auto kTimeoutsOfRest = &Fixed<[] { return "SELECT " + Timeouts("true"); }>;
 
 /// What a role or a database sets otherwise would break: units that wait for a row go on with what
 /// they find then; an acknowledged lock is on the disk; and a client that is stopped does not keep
@@ -46,18 +45,19 @@ std::string Settings(const std::string& local) {
          set("idle_session_timeout", "'0'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
-constexpr auto kSession = &Fixed<[] { return std::string(Settings("false")); }>;
+constexpr auto kSession = &Fixed<[] { return Settings("false"); }>;
 /// A statement that waits for a row ends with its client, where the server can see that.
-constexpr auto kCheckClient = &Fixed<[] {
-  return std::string("SELECT set_config('client_connection_check_interval', '500ms', false)");
-}>;
-std::string OfTransaction() {
+constexpr auto kCheckClient =
+    &Fixed<[] { return "SELECT set_config('client_connection_check_interval', '500ms', false)"; }>;
+/// Behind a pooler each transaction begins with one of these.
+constexpr auto kTransaction = &Fixed<[] {
   return Settings("true") + ", " + Timeouts("true") + ", set_config('doclock.floor', $3, true)";
-}
+}>;
 /// Fails on another server.
-std::string OnSameServer() {
-  return ", 1 / CASE WHEN $4 = " + std::string(kThisServer) + " THEN 1 ELSE 0 END";
-}
+constexpr auto kTransactionOnSameServer = &Fixed<[] {
+  return kTransaction().sql + ", 1 / CASE WHEN $4 = " + std::string(kThisServer) +
+         " THEN 1 ELSE 0 END";
+}>;
 
 /// Values for Timeouts. A wait that ends by the first one is known to be one.
 Parameters TimeoutsOf(std::chrono::milliseconds most) {
@@ -69,7 +69,7 @@ Parameters TimeoutsOf(std::chrono::milliseconds most) {
 
 /// Since version 17.
 constexpr auto kNoTransactionTimeout =
-    &Fixed<[] { return std::string("SELECT set_config('transaction_timeout', '0', false)"); }>;
+    &Fixed<[] { return "SELECT set_config('transaction_timeout', '0', false)"; }>;
 
 /// While an exception leaves its scope, the connection is out of step with the server.
 class InStep {
@@ -363,7 +363,7 @@ void Connection::Begin() {
   values.Text(std::to_string(floor()));
   const bool is_known = epoch_ && !epoch_->server.empty();
   if (is_known) values.Text(epoch_->server);
-  SendOnce(is_known ? OfTransaction() + OnSameServer() : OfTransaction(), values);
+  SendOnce((is_known ? kTransactionOnSameServer() : kTransaction()).sql, values);
   sent_.back().kind = Sent::Kind::kSettings;
 }
 

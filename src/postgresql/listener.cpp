@@ -29,10 +29,8 @@ constexpr int kPauseMs = 1000;
 constexpr int kSilenceMs = 30'000;
 
 /// Writers see that it is held, and send hints.
-constexpr auto kAskForHints =
-    &Fixed<[] { return std::string("SELECT pg_advisory_lock_shared($1)"); }>;
-constexpr auto kAskNoMore =
-    &Fixed<[] { return std::string("SELECT pg_advisory_unlock_shared($1)"); }>;
+constexpr auto kAskForHints = &Fixed<[] { return "SELECT pg_advisory_lock_shared($1)"; }>;
+constexpr auto kAskNoMore = &Fixed<[] { return "SELECT pg_advisory_unlock_shared($1)"; }>;
 
 Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
 

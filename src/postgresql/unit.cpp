@@ -19,12 +19,11 @@ using locking::Candidate;
 using locking::Change;
 
 const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-constexpr auto kCommit = &Fixed<[] { return std::string("COMMIT"); }>;
-constexpr auto kRollback = &Fixed<[] { return std::string("ROLLBACK"); }>;
+constexpr auto kCommit = &Fixed<[] { return "COMMIT"; }>;
+constexpr auto kRollback = &Fixed<[] { return "ROLLBACK"; }>;
 /// And do commits wait for standbys?
 constexpr auto kClock = &Fixed<[] {
-  return std::string(
-      "SELECT clock_timestamp(), current_setting('synchronous_standby_names') <> ''");
+  return "SELECT clock_timestamp(), current_setting('synchronous_standby_names') <> ''";
 }>;
 /// A commit that changes nothing, and waits for standbys as others do.
 constexpr auto kAwaitStandbys = &Fixed<[] {
@@ -32,7 +31,7 @@ constexpr auto kAwaitStandbys = &Fixed<[] {
                      ", true), set_config('client_min_messages', 'warning', true),"
                      " pg_logical_emit_message(true, 'doclock', '')");
 }>;
-constexpr auto kNotify = &Fixed<[] { return std::string("SELECT pg_notify($1, $2)"); }>;
+constexpr auto kNotify = &Fixed<[] { return "SELECT pg_notify($1, $2)"; }>;
 /// The comment that EnsureIndex gave it, or its own name.
 constexpr auto kIndexFields = &Fixed<[] {
   return std::string(
