@@ -21,8 +21,8 @@ class RowWait {
   [[nodiscard]] bool has_turn() const noexcept { return has_turn_; }
 
  private:
-  /// Less than half of the lanes: the others are for documents that nobody keeps.
-  static constexpr int kMost = 4;
+  /// The other three lanes are for documents that nobody keeps: they carry batches.
+  static constexpr int kMost = 8;
 
   std::atomic<int>& turns_;
   bool has_turn_;

@@ -21,9 +21,6 @@ constexpr int kStepsPerLook = 20'000;
 /// The page cache of each connection, in KiB: more than SQLite's own 2 MiB, because locks touch
 /// pages at random.
 constexpr int kCacheKib = 16 * 1024;
-/// Pages in the write-ahead log before SQLite moves them to the file. Four times its default:
-/// pages written again and again are moved once.
-constexpr int kCheckpointPages = 4000;
 
 std::chrono::microseconds PauseAfter(int tries) {
   constexpr std::array<int, 6> kPauses = {100, 200, 500, 1000, 2000, 5000};
@@ -209,7 +206,6 @@ std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
     throw;
   }
   connection->Run("PRAGMA cache_size=-" + std::to_string(kCacheKib));
-  connection->Run("PRAGMA wal_autocheckpoint=" + std::to_string(kCheckpointPages));
   if (options.max_pages > 0) {
     connection->Run("PRAGMA max_page_count=" + std::to_string(options.max_pages));
   }
