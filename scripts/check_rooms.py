@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 TABLE = ROOT / "scripts" / "rooms.txt"
-DIVIDED = {"cli", "document", "engine", "mongodb", "sqlite"}
+DIVIDED = {"cli", "document", "engine", "mongodb", "postgresql", "sqlite"}
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 

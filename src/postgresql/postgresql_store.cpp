@@ -8,12 +8,12 @@
 #include "document/collection.h"
 #include "locking/locking_store.h"
 #include "locking/races.h"
-#include "postgresql/examine.h"
-#include "postgresql/listener.h"
+#include "postgresql/admin/examine.h"
+#include "postgresql/client/pool.h"
+#include "postgresql/hints/listener.h"
 #include "postgresql/open_url.h"
-#include "postgresql/pool.h"
-#include "postgresql/schema.h"
-#include "postgresql/unit.h"
+#include "postgresql/operations/unit.h"
+#include "postgresql/tables/schema.h"
 
 namespace doclock {
 namespace {

@@ -10,8 +10,8 @@
 #include "doclock/errors.h"
 #include "fuzz/support/fuzz.h"
 #include "fuzz/support/rules.h"
-#include "postgresql/rows.h"
-#include "postgresql/texts.h"
+#include "postgresql/tables/rows.h"
+#include "postgresql/tables/texts.h"
 
 namespace doclock::fuzz {
 namespace {

@@ -14,7 +14,7 @@
 #include "mongodb/uri/uri.h"
 #endif
 #ifdef DOCLOCK_WITH_POSTGRESQL
-#include "postgresql/url.h"
+#include "postgresql/client/url.h"
 #endif
 
 namespace doclock::fuzz {

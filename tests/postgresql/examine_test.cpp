@@ -1,4 +1,4 @@
-#include "postgresql/examine.h"
+#include "postgresql/admin/examine.h"
 
 #include <gmock/gmock.h>
 #include <libpq-fe.h>
@@ -10,7 +10,7 @@
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/postgresql_store.h"
-#include "postgresql/pool.h"
+#include "postgresql/client/pool.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {

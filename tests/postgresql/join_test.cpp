@@ -13,8 +13,8 @@
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
 #include "doclock/postgresql_transaction.h"
-#include "postgresql/joined_work.h"
-#include "postgresql/pool.h"
+#include "postgresql/client/pool.h"
+#include "postgresql/operations/joined_work.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {

@@ -21,7 +21,7 @@
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
 #include "doclock/postgresql_transaction.h"
-#include "postgresql/pool.h"
+#include "postgresql/client/pool.h"
 #include "postgresql/support/raw_server.h"
 #include "process/local_port.h"
 

@@ -1,4 +1,4 @@
-#include "postgresql/short_cuts.h"
+#include "postgresql/operations/short_cuts.h"
 
 #include <gmock/gmock.h>
 
@@ -10,9 +10,9 @@
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/postgresql_store.h"
+#include "postgresql/client/url.h"
+#include "postgresql/operations/unit.h"
 #include "postgresql/support/raw_server.h"
-#include "postgresql/unit.h"
-#include "postgresql/url.h"
 
 namespace doclock::postgresql_test {
 namespace {

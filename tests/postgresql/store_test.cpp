@@ -21,8 +21,8 @@
 #include "doclock/date.h"
 #include "doclock/doclock.h"
 #include "doclock/postgresql_sql.h"
-#include "postgresql/connection.h"
-#include "postgresql/pool.h"
+#include "postgresql/client/connection.h"
+#include "postgresql/client/pool.h"
 #include "postgresql/support/raw_server.h"
 #include "process/local_port.h"
 

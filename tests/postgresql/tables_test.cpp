@@ -10,8 +10,8 @@
 #include "doclock/date.h"
 #include "doclock/postgresql_sql.h"
 #include "doclock/postgresql_store.h"
-#include "postgresql/pool.h"
-#include "postgresql/search.h"
+#include "postgresql/client/pool.h"
+#include "postgresql/query/search.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {

@@ -1,4 +1,4 @@
-#include "postgresql/texts.h"
+#include "postgresql/tables/texts.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "postgresql/listener.h"
-#include "postgresql/url.h"
+#include "postgresql/client/url.h"
+#include "postgresql/hints/listener.h"
 
 namespace doclock::postgresql {
 namespace {

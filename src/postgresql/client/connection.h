@@ -1,0 +1,177 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "doclock/uuid_json.h"
+#include "locking/database.h"
+#include "postgresql/client/epoch.h"
+#include "postgresql/client/failure.h"
+#include "postgresql/client/url.h"
+#include "postgresql/client/values.h"
+
+namespace doclock::postgresql {
+
+using locking::Deadline;
+
+/// The text of a statement, which stays where it is: a connection prepares it once.
+struct Statement {
+  std::string sql;
+};
+
+/// One that is the same in each program: made at its first use and never destroyed, since globals
+/// may use a store before main and after it.
+template <auto kSql>
+const Statement& Fixed() {
+  static const auto* const statement = new Statement{kSql()};
+  return *statement;
+}
+
+/// An expression, a value for synchronous_commit: as it is, but an acknowledged lock is on the
+/// disk.
+inline constexpr std::string_view kDurableCommit =
+    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
+    " ELSE current_setting('synchronous_commit') END";
+
+/// A connection to the server, in pipeline mode: statements are sent together, and answered
+/// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
+/// thread at a time. Throws Refusal and Loss.
+///
+/// A pooler may give each transaction another session, which other clients use before and after:
+/// see ShareSessions. Nothing is prepared in it then, and nothing set but for one transaction.
+class Connection {
+ public:
+  /// Tries the hosts in turn, each for its share of the time. @throws Loss, which is for good
+  /// unless one of them may take the connection later, and names the last one's reason
+  Connection(const Url& url, Deadline deadline);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  /// In a forked child it leaves the parent's session alone.
+  ~Connection();
+
+  /// Does another session receive what this one listens to? Behind a pooler that gives each
+  /// transaction another session it does not. Asks a server's own session nothing more.
+  [[nodiscard]] bool KeepsItsSession(const Url& url, Deadline deadline);
+  /// Each transaction has another session. Called before all but KeepsItsSession.
+  void ShareSessions() noexcept { shares_sessions_ = true; }
+  [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
+  /// Makes the session this library's. (Shared ones it sets up in Begin.) @throws Refusal, Loss
+  void SetUp(Deadline deadline);
+
+  /// Queues the begin of a transaction that writes.
+  void Begin();
+  /// Queues a statement, and returns which of Run's results will be its.
+  std::size_t Send(const Statement& statement, const Parameters& parameters = {});
+  /// Of a statement that is sent once: it is not kept prepared.
+  std::size_t SendOnce(const std::string& sql, const Parameters& parameters = {});
+  /// Sends what was queued, and waits for all answers. The statements behind one that is refused
+  /// are not executed. @throws Refusal of the first one
+  std::vector<Result> Run(Deadline deadline);
+  /// Sends what was queued, and a commit; if anything is refused, a rollback. @throws Refusal, Loss
+  void RunAndCommit(Deadline deadline);
+  /// Sends what was queued, and leaves the answers, good or bad, to the next Run.
+  void RunUnheard() noexcept;
+
+  [[nodiscard]] std::int64_t floor() const noexcept { return epoch_ ? epoch_->floor : 0; }
+  [[nodiscard]] bool has_epoch() const noexcept { return epoch_.has_value(); }
+  /// Tells the session too. Outside of a transaction. @throws Refusal, Loss
+  void SetEpoch(Epoch epoch, Deadline deadline);
+
+  /// Lets a statement take less than is left until the deadline, however often it has to wait for
+  /// a row, so that the server answers before it. Outside of a transaction. @throws Loss
+  void LimitWaits(Deadline deadline);
+  /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
+  void LimitRest(Deadline deadline);
+  /// Would the limit that was set let a statement take longer than is left now, or nearly so?
+  [[nodiscard]] bool MayOutlast(Deadline deadline) const noexcept {
+    return std::chrono::steady_clock::now() + longest_statement_ * 17 / 16 > deadline;
+  }
+
+  /// Has the server nothing more to say, so that the session can be used again? Does not wait.
+  [[nodiscard]] bool IsIdle() noexcept;
+  [[nodiscard]] bool is_lost() const noexcept { return lost_; }
+  /// Did a commit since the last Run began not wait for the standbys that it should have waited
+  /// for? (The wait was cancelled; the server warns of that alone.)
+  [[nodiscard]] bool unreplicated() const noexcept { return unreplicated_; }
+
+  /// Gives the connection out as libpq's functions expect it, which then wait without a deadline.
+  /// Nothing is queued or unheard. @throws Loss
+  PGconn* Lend();
+  /// Takes it back, whatever has become of its session. @throws Loss if it is in the middle of
+  /// something
+  void TakeBack();
+  /// Makes the session of one that was lent this library's again, without waiting for the answer.
+  /// Outside of a transaction. @throws Loss
+  void RenewSession();
+
+  [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
+  /// The server's process, as it told when the session began. (A pooler tells something else.)
+  [[nodiscard]] int backend() const noexcept { return PQbackendPID(connection_); }
+  /// The channel and the payload of a notification that has come.
+  struct Notification {
+    std::string channel;
+    std::string payload;
+  };
+  /// Those that have come. Does not wait.
+  std::vector<Notification> TakeNotifications();
+
+ private:
+  /// What was sent, and is not answered yet.
+  struct Sent {
+    enum class Kind : std::uint8_t { kPrepare, kStatement, kLimits, kSettings, kSync } kind;
+    const Statement* statement = nullptr;
+  };
+
+  void Connect(const Url& url, const Host& host, Deadline deadline);
+  [[noreturn]] void Lose(const std::string& text, bool nothing_done = false);
+  void Check(int good) {
+    if (good != 1) Lose("the connection broke");
+  }
+  /// Throws what the failure to connect means. @param alone is there no other host?
+  /// @throws Loss
+  [[noreturn]] void RefuseConnection(bool alone);
+  void HearWarnings() noexcept;
+  bool Receives(const std::string& payload, Deadline deadline);
+  /// Ends what KeepsItsSession began, in this session of the server.
+  void Unlisten(std::int64_t session, Deadline deadline);
+  /// Runs what is sent, again if the role's statement_timeout was too short for it.
+  template <class F>
+  std::vector<Result> RunAtFirst(const F& send, Deadline deadline);
+  /// Sets what not every server can: those then refuse it, and go on.
+  void SendUnlessOlder();
+  /// All answers up to the last Sync, but for those of earlier ones.
+  std::vector<Result> HearAll(Deadline deadline, std::vector<Refusal>& refusals);
+  void Sync();
+  /// False: it would have to wait.
+  bool Flush();
+  void WaitFor(short events, Deadline deadline);
+  Result Next(Deadline deadline);
+  /// Looks at one answer. False: another one to the same follows. @throws Loss
+  bool Hear(const Sent& sent, Result result, std::vector<Result>& results,
+            std::vector<Refusal>& refusals);
+
+  PGconn* connection_ = nullptr;
+  const std::uint32_t generation_;
+  bool lost_ = false;
+  bool unreplicated_ = false;
+  bool shares_sessions_ = false;
+  bool was_lent_ = false;  ///< The settings of its session may be another's own.
+  std::optional<Epoch> epoch_;
+  std::chrono::milliseconds longest_statement_{};  ///< Zero: it has no limit.
+  std::size_t queued_ = 0;                         ///< Statements since the last Sync.
+  std::deque<Sent> sent_;
+  std::unordered_map<const Statement*, std::string> prepared_;
+  /// Of prepared statements. No other client's are called so: a pooler may mix them up.
+  const std::string prefix_ = "doclock_" + ToText(NewUuid()) + "_";
+  std::size_t names_ = 0;
+};
+
+}  // namespace doclock::postgresql

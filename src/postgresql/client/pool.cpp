@@ -1,0 +1,159 @@
+#include "postgresql/client/pool.h"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace doclock::postgresql {
+namespace {
+
+/// Servers have 100 as a rule, and take about 10 MB for each.
+constexpr int kMostLent = 16;
+/// Beside those: calls that wait for the rows of other programs keep no lease from being renewed,
+/// and units that ask the standbys do not wait for each other's connections.
+constexpr int kMore = 1;
+
+}  // namespace
+
+std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
+  try {
+    return std::make_unique<Connection>(url_, deadline);
+  } catch (const Loss& loss) {
+    // What went once may go again: a name that leads to a standby now, for example.
+    const bool refused = loss.for_good && !has_connected_;
+    throw StoreException(refused ? Errc::kRefused : Errc::kUnavailable,
+                         "doclock: PostgreSQL: " + loss.text);
+  }
+}
+
+std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
+  auto connection = Reach(deadline);
+  std::call_once(first_, [&] { shares_sessions_ = !connection->KeepsItsSession(url_, deadline); });
+  if (shares_sessions_) connection->ShareSessions();
+  connection->SetUp(deadline);
+  has_connected_ = true;
+  return connection;
+}
+
+Pool::Lent Pool::Take(Deadline deadline, For use) {
+  const int most = kMostLent + (use == For::kAll ? 0 : kMore);
+  {
+    std::unique_lock guard(mutex_);
+    if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < most; })) {
+      throw Loss("all connections stayed in use for too long");
+    }
+    ++lent_;
+  }
+  Lent lent(nullptr, Give(this));
+  try {
+    auto connection = TakeAny(deadline, use != For::kSecond);
+    connection->LimitWaits(deadline);
+    SetEpoch(*connection, deadline);
+    lent.reset(connection.release());
+  } catch (...) {
+    TakeBack(nullptr);
+    throw;
+  }
+  return lent;
+}
+
+std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline, bool waits) {
+  if (auto idle = TakeIdle(waits)) return idle;
+  std::exception_ptr failure;
+  try {
+    return Connect(deadline);
+  } catch (const Loss&) {
+    failure = std::current_exception();
+  } catch (const StoreException& error) {
+    if (error.errc() == Errc::kRefused) throw;
+    failure = std::current_exception();
+  }
+  auto given = waits ? AwaitIdle(deadline) : nullptr;
+  if (!given) std::rethrow_exception(failure);
+  return given;
+}
+
+std::unique_ptr<Connection> Pool::AwaitIdle(Deadline deadline) {
+  for (;;) {
+    {
+      std::unique_lock guard(mutex_);
+      ++waiting_;
+      given_back_.wait_until(guard, deadline, [&] { return !idle_.empty() || waiting_ == lent_; });
+      --waiting_;
+      if (idle_.empty()) return nullptr;
+    }
+    if (auto idle = TakeIdle(false)) return idle;
+  }
+}
+
+void Pool::KnowTables(const std::string& schema) {
+  const std::lock_guard guard(mutex_);
+  schema_ = schema;
+}
+
+void Pool::Doubt(Deadline until) {
+  // They begin before `until`, may take as long as the call did, and may begin again.
+  const auto looks = std::max<Deadline::duration>(std::chrono::minutes(1),
+                                                  2 * (until - std::chrono::steady_clock::now()));
+  const std::lock_guard guard(mutex_);
+  doubts_until_ = std::max(doubts_until_, until + looks);
+}
+
+bool Pool::has_doubts() {
+  const std::lock_guard guard(mutex_);
+  return std::chrono::steady_clock::now() < doubts_until_;
+}
+
+void Pool::SetEpoch(Connection& connection, Deadline deadline) {
+  std::string schema;
+  {
+    const std::lock_guard guard(mutex_);
+    schema = schema_;
+  }
+  if (!connection.has_epoch() && !schema.empty()) {
+    connection.SetEpoch(FindEpoch(connection, schema, deadline).value_or(Epoch()), deadline);
+  }
+  const std::lock_guard guard(mutex_);
+  if (connection.has_epoch() && connection.floor() < floor_) {
+    throw Loss("this server is one over which another was promoted");
+  }
+  floor_ = std::max(floor_, connection.floor());
+}
+
+std::unique_ptr<Connection> Pool::TakeIdle(bool in_turn) {
+  for (;;) {
+    std::unique_ptr<Connection> connection;
+    bool is_old = false;
+    {
+      const std::lock_guard guard(mutex_);
+      if (std::ssize(idle_) <= (in_turn ? waiting_ : 0)) return nullptr;
+      connection = std::move(idle_.back());
+      idle_.pop_back();
+      is_old = connection->has_epoch() && connection->floor() < floor_;
+    }
+    if (!is_old && connection->IsIdle()) return connection;
+  }
+}
+
+void Pool::TakeBack(Connection* connection) noexcept {
+  std::unique_ptr<Connection> owned(connection);
+  try {
+    if (owned) owned->RenewSession();
+  } catch (const std::exception&) {  // then it is closed
+    owned.reset();
+  }
+  {
+    const std::lock_guard guard(mutex_);
+    --lent_;
+    // Without memory for it, it is closed.
+    try {
+      if (owned && !owned->is_lost()) idle_.push_back(std::move(owned));
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  given_back_.notify_all();  // not all of them may take it
+}
+
+}  // namespace doclock::postgresql

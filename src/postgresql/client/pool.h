@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "postgresql/client/connection.h"
+
+namespace doclock::postgresql {
+
+/// The connections of one store. Thread-safe. The pool outlives those that it gave out.
+class Pool {
+ public:
+  explicit Pool(Url url) : url_(std::move(url)) {}
+
+  /// Gives a connection back when it is destroyed.
+  class Give {
+   public:
+    explicit Give(Pool* pool = nullptr) noexcept : pool_(pool) {}
+    void operator()(Connection* connection) const noexcept { pool_->TakeBack(connection); }
+
+   private:
+    Pool* pool_;
+  };
+  using Lent = std::unique_ptr<Connection, Give>;
+
+  enum class For : std::uint8_t { kAll, kRenewals, kSecond };
+  /// An idle connection, or a new one, or the next that is given back if as many are in use as are
+  /// good for the server, or no new one can be made. One more is for renewals, and for units that
+  /// have one and need a second; these wait for none if no new one can be made: others may do the
+  /// same. @throws as Connect
+  Lent Take(Deadline deadline, For use = For::kAll);
+  /// How many calls of the store have a RowWait.
+  [[nodiscard]] std::atomic<int>& row_waits() noexcept { return row_waits_; }
+  /// Tells where the collections' tables are, once they are there. From then on the connections
+  /// know the least version that they may give.
+  void KnowTables(const std::string& schema);
+  /// A commit is in doubt that began before `until`. Until some time after that, what is read
+  /// counts only once the standbys have it: the server shows a commit whose wait for them ended
+  /// early, and a standby that is promoted may lack it.
+  void Doubt(Deadline until);
+  [[nodiscard]] bool has_doubts();
+  /// One of its own, which the pool does not count. @throws StoreException if it cannot be made;
+  /// Loss, Refusal
+  [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline);
+  /// Does a pooler give each transaction another session? Once there was a connection.
+  [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
+
+ private:
+  /// @throws StoreException
+  [[nodiscard]] std::unique_ptr<Connection> Reach(Deadline deadline) const;
+  void TakeBack(Connection* connection) noexcept;
+  /// @param in_turn does it leave none to those that wait for one?
+  std::unique_ptr<Connection> TakeIdle(bool in_turn);
+  /// @param waits does it wait for one that is given back if no new one can be made?
+  std::unique_ptr<Connection> TakeAny(Deadline deadline, bool waits);
+  /// The next that is given back. Null: there was none until the deadline, or none is in use.
+  std::unique_ptr<Connection> AwaitIdle(Deadline deadline);
+  /// Tells it the server's epoch, if that can be known. @throws Loss, Refusal
+  void SetEpoch(Connection& connection, Deadline deadline);
+
+  const Url url_;
+  std::once_flag first_;
+  bool shares_sessions_ = false;
+  std::atomic<bool> has_connected_ = false;
+  std::atomic<int> row_waits_ = 0;
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  Deadline doubts_until_{};
+  int lent_ = 0;        ///< Or about to be.
+  int waiting_ = 0;     ///< Of those: for one that is given back, because no new one could be made.
+  std::string schema_;  ///< Of the tables; empty: they may not be there.
+  std::int64_t floor_ = 0;  ///< The highest that a connection had.
+  std::vector<std::unique_ptr<Connection>> idle_;
+};
+
+}  // namespace doclock::postgresql

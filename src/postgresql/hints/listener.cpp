@@ -1,0 +1,235 @@
+#include "postgresql/hints/listener.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "doclock/errors.h"
+#include "platform/fork_generation.h"
+#include "platform/signals_blocked.h"
+#include "platform/standard_numbers.h"
+#include "postgresql/client/quoted.h"
+#include "postgresql/tables/rows.h"
+#include "postgresql/tables/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kTimeout = 10s;
+/// Between attempts to connect.
+constexpr int kPauseMs = 1000;
+/// A connection that is silent for so long is asked.
+constexpr int kSilenceMs = 30'000;
+
+/// Writers see that it is held, and send hints.
+constexpr auto kAskForHints = &Fixed<[] { return "SELECT pg_advisory_lock_shared($1)"; }>;
+constexpr auto kAskNoMore = &Fixed<[] { return "SELECT pg_advisory_unlock_shared($1)"; }>;
+
+Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
+
+/// The grant that a row shows, or one of which nothing is known.
+GrantSeen ReadGrant(Connection& connection, const PostgresqlCollection& collection,
+                    const std::string& row) {
+  connection.Send(collection.read_at, Parameters().Text(row));
+  try {
+    const Result result = std::move(connection.Run(Soon()).back());
+    if (result.size() == 0) return {};
+    FoundRow found = ReadRow(result, 0);
+    const rules::LockState& lock = found.entry.lock;
+    if (found.malformed) return {};
+    return {lock.lock_id, lock.version, lock.born, std::move(found.entry.body)};
+  } catch (const Refusal&) {  // another program's notification
+    return {};
+  }
+}
+
+}  // namespace
+
+WakePipe::WakePipe() {
+  const platform::StandardNumbersTaken taken;  // neither end gets the number of a closed 0 to 2
+#ifdef __linux__
+  const bool made = ::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0;
+#else
+  const bool made = ::pipe(ends_) == 0;
+#endif
+  if (!made) {
+    throw StoreException(Errc::kUnavailable,
+                         "doclock: no pipe: " + std::generic_category().message(errno));
+  }
+#ifndef __linux__
+  for (const int end : ends_) {
+    ::fcntl(end, F_SETFL, O_NONBLOCK);
+    ::fcntl(end, F_SETFD, FD_CLOEXEC);
+  }
+#endif
+}
+
+WakePipe::~WakePipe() {
+  for (const int end : ends_) ::close(end);
+}
+
+void WakePipe::Wake() const noexcept {
+  // A pipe that is full wakes as well.
+  static_cast<void>(!::write(ends_[1], "", 1));
+}
+
+bool WakePipe::Wait(int socket, int milliseconds) const {
+  std::array<pollfd, 2> waits{pollfd{ends_[0], POLLIN, 0}, pollfd{socket, POLLIN, 0}};
+  const int ready = ::poll(waits.data(), waits.size(), milliseconds);
+  // Without descriptors poll waits always, also where the process may have less than two now.
+  if (ready < 0 && errno != EINTR) ::poll(nullptr, 0, std::min(milliseconds, kPauseMs));
+  std::array<char, 64> ignored;
+  while (::read(ends_[0], ignored.data(), ignored.size()) > 0) continue;
+  return ready != 0;
+}
+
+class Listener::Watcher final : public Subscription {
+ public:
+  explicit Watcher(std::unique_ptr<Subscription> watch) : watch_(std::move(watch)) {}
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+  ~Watcher() override {
+    watch_.reset();
+    if (listener_) listener_->Remove();
+  }
+  void KeepUp(std::shared_ptr<Listener> listener) noexcept { listener_ = std::move(listener); }
+
+ private:
+  std::unique_ptr<Subscription> watch_;
+  std::shared_ptr<Listener> listener_;
+};
+
+Listener::Listener(Pool& pool, std::int64_t instance)
+    : pool_(pool), instance_(instance), generation_(platform::ForkGeneration()) {}
+
+std::unique_ptr<Subscription> Listener::Watch(std::shared_ptr<PostgresqlCollection> collection,
+                                              HintListener listener) {
+  auto watcher = std::make_unique<Watcher>(collection->watchers().Add(std::move(listener)));
+  Add(std::move(collection));
+  {
+    const std::lock_guard guard(thread_mutex_);
+    if (!runs_) Start();
+    ++watchers_;
+    watcher->KeepUp(shared_from_this());
+  }
+  pipe_.Wake();
+  return watcher;
+}
+
+void Listener::Add(std::shared_ptr<PostgresqlCollection> collection) {
+  const std::lock_guard guard(mutex_);
+  if (std::ranges::find(collections_, collection) != collections_.end()) return;
+  collections_.push_back(std::move(collection));
+}
+
+void Listener::Remove() noexcept {
+  if (generation_ != platform::ForkGeneration()) return;  // the thread is the parent's
+  {
+    const std::lock_guard guard(thread_mutex_);
+    --watchers_;
+  }
+  pipe_.Wake();
+}
+
+void Listener::Close() noexcept {
+  {
+    const std::lock_guard guard(thread_mutex_);
+    closed_ = true;
+  }
+  pipe_.Wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Listener::Start() {
+  const platform::SignalsBlocked blocked;
+  if (thread_.joinable()) thread_.join();  // it has ended
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& error) {
+    throw StoreException(Errc::kUnavailable,
+                         std::string("doclock: no thread to listen with: ") + error.what());
+  }
+  runs_ = true;
+}
+
+bool Listener::IsWanted() {
+  const std::lock_guard guard(thread_mutex_);
+  return watchers_ > 0 && !closed_;
+}
+
+bool Listener::GoesOn() {
+  const std::lock_guard guard(thread_mutex_);
+  return runs_ = watchers_ > 0 && !closed_;
+}
+
+void Listener::Run() {
+  while (GoesOn()) {
+    try {
+      Listen();
+    } catch (const std::exception&) {
+      // The server is away, or memory is short.
+      pipe_.Wait(-1, kPauseMs);
+    }
+  }
+}
+
+void Listener::Listen() {
+  const std::unique_ptr<Connection> connection = pool_.Connect(Soon());
+  std::vector<bool> asked;
+  for (bool silent = false; IsWanted(); silent = !pipe_.Wait(connection->socket(), kSilenceMs)) {
+    Update(*connection, asked, silent);
+    // To read a grant may bring more of them.
+    for (auto some = connection->TakeNotifications(); !some.empty();
+         some = connection->TakeNotifications()) {
+      for (const auto& notification : some) Hear(*connection, notification);
+    }
+  }
+}
+
+void Listener::Update(Connection& connection, std::vector<bool>& asked, bool ask) {
+  const auto all = Collections();
+  std::vector<PostgresqlCollection*> fresh;
+  bool sends = ask;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == asked.size()) {
+      connection.SendOnce("LISTEN " + QuotedName(all[i]->table_name()));
+      asked.push_back(false);
+    }
+    const bool watched = all[i]->watchers().HasAny();
+    if (watched == asked[i]) continue;
+    asked[i] = watched;
+    connection.Send(watched ? kAskForHints() : kAskNoMore(),
+                    Parameters().Int8(all[i]->hint_lock()));
+    if (watched) fresh.push_back(all[i].get());
+    sends = true;
+  }
+  if (sends) connection.Run(Soon());
+  // What came before was not heard.
+  for (PostgresqlCollection* const collection : fresh) collection->watchers().Tell({});
+}
+
+void Listener::Hear(Connection& connection, const Connection::Notification& notification) {
+  const auto hint = Hint::FromText(notification.payload);
+  if (!hint || (hint->instance != 0 && hint->instance != instance_)) return;
+  for (const auto& collection : Collections()) {
+    if (collection->table_name() != notification.channel) continue;
+    LockHint told{hint->hash};
+    if (hint->instance != 0) told.grant = ReadGrant(connection, *collection, hint->row);
+    collection->watchers().Tell(told);
+  }
+}
+
+std::vector<std::shared_ptr<PostgresqlCollection>> Listener::Collections() {
+  const std::lock_guard guard(mutex_);
+  return collections_;
+}
+
+}  // namespace doclock::postgresql

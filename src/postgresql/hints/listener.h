@@ -1,0 +1,107 @@
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "postgresql/client/pool.h"
+#include "postgresql/tables/postgresql_collection.h"
+
+namespace doclock::postgresql {
+
+/// What a store tells the others of a lock that became free, or was granted from the queue.
+struct Hint {
+  std::size_t hash = 0;       ///< Of the key.
+  std::int64_t instance = 0;  ///< The store whose waiter was granted it; 0: it became free.
+  std::string row = {};       ///< Of a grant: where its row stands (ctid).
+
+  [[nodiscard]] std::string ToText() const {
+    return std::to_string(hash) + ' ' + std::to_string(instance) + ' ' + row;
+  }
+  /// Nothing if it is no hint.
+  static std::optional<Hint> FromText(std::string_view text) {
+    Hint hint;
+    const char* const end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, hint.hash);
+    if (first.ec != std::errc() || first.ptr == end || *first.ptr != ' ') return std::nullopt;
+    const auto second = std::from_chars(first.ptr + 1, end, hint.instance);
+    if (second.ec != std::errc() || second.ptr == end || *second.ptr != ' ') return std::nullopt;
+    hint.row.assign(second.ptr + 1, end);
+    return hint;
+  }
+};
+
+/// A pipe that wakes a thread which waits for a connection too.
+class WakePipe {
+ public:
+  WakePipe();  ///< @throws StoreException
+  WakePipe(const WakePipe&) = delete;
+  WakePipe& operator=(const WakePipe&) = delete;
+  ~WakePipe();
+
+  void Wake() const noexcept;
+  /// Waits for Wake, or for the socket; for the former alone if there is none (-1). False: neither
+  /// came.
+  bool Wait(int socket, int milliseconds) const;
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+/// Hears the hints of other stores while anything is watched, on a thread and a connection of its
+/// own.
+class Listener : public std::enable_shared_from_this<Listener> {
+ public:
+  /// @param instance of this store: hints for others are passed over. `pool` outlives this.
+  Listener(Pool& pool, std::int64_t instance);
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener() = default;
+
+  /// Hears those of this collection too, from soon on, and tells other stores to send them while it
+  /// has watchers. Thread-safe. @throws StoreException
+  std::unique_ptr<Subscription> Watch(std::shared_ptr<PostgresqlCollection> collection,
+                                      HintListener listener);
+  /// Hears nothing more. Subscriptions may outlive it. Called before the pool goes.
+  void Close() noexcept;
+
+ private:
+  class Watcher;
+
+  void Add(std::shared_ptr<PostgresqlCollection> collection);
+  void Remove() noexcept;  ///< A watcher.
+  void Start();
+  void Run();
+  /// Is anything watched, and this not closed?
+  bool IsWanted();
+  /// The same, and the last call of the thread if it is not.
+  bool GoesOn();
+  /// Until the connection is lost, or this ends.
+  void Listen();
+  /// Listens to collections that were added behind those of `asked`, and asks for hints of those
+  /// that have watchers now, as `asked` says then. Asks the server whether it is there, if `ask`.
+  void Update(Connection& connection, std::vector<bool>& asked, bool ask);
+  void Hear(Connection& connection, const Connection::Notification& notification);
+  std::vector<std::shared_ptr<PostgresqlCollection>> Collections();
+
+  Pool& pool_;
+  const std::int64_t instance_;
+  const std::uint32_t generation_;
+  const WakePipe pipe_;
+  std::mutex thread_mutex_;  ///< Of the thread and the watchers.
+  std::size_t watchers_ = 0;
+  bool closed_ = false;
+  bool runs_ = false;  ///< The thread goes on if anything is watched.
+  std::thread thread_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<PostgresqlCollection>> collections_;
+};
+
+}  // namespace doclock::postgresql

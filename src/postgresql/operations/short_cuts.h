@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "doclock/store/operation.h"
+#include "postgresql/client/values.h"
+
+namespace doclock::postgresql {
+
+class RowUpdate;
+
+/// An update that decides an operation as the rules would, or finds nothing to do: an exclusive
+/// lock of a document that is free, and the renewal, release, hand-over or checkpoint of one that
+/// its holder has, while nobody waits elsewhere.
+struct ShortCut {
+  StoreOp* op;
+  const RowUpdate* update;
+  Parameters parameters;
+  bool frees;  ///< Does it free the lock?
+};
+
+/// Nothing: the operation needs the long way.
+std::optional<ShortCut> ShortCutOf(StoreOp& op);
+
+/// Whether it was carried out is not known. @param floor of the versions that it would give
+void Doubt(const ShortCut& cut, std::int64_t floor, const std::string& text);
+
+/// Settles the operation by the row that its update gave, once that is committed.
+void Settle(const ShortCut& cut, const Result& result, int row);
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,394 @@
+#include "postgresql/operations/unit.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "document/json/row_filter.h"
+#include "postgresql/hints/listener.h"
+#include "postgresql/operations/row_wait.h"
+#include "postgresql/query/scan.h"
+#include "postgresql/tables/rows.h"
+#include "postgresql/tables/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+using locking::Candidate;
+using locking::Change;
+
+const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+constexpr auto kCommit = &Fixed<[] { return "COMMIT"; }>;
+constexpr auto kRollback = &Fixed<[] { return "ROLLBACK"; }>;
+/// And do commits wait for standbys?
+constexpr auto kClock = &Fixed<[] {
+  return "SELECT clock_timestamp(), current_setting('synchronous_standby_names') <> ''";
+}>;
+/// A commit that changes nothing, and waits for standbys as others do.
+constexpr auto kAwaitStandbys = &Fixed<[] {
+  return std::string("SELECT set_config('synchronous_commit', " + std::string(kDurableCommit) +
+                     ", true), set_config('client_min_messages', 'warning', true),"
+                     " pg_logical_emit_message(true, 'doclock', '')");
+}>;
+constexpr auto kNotify = &Fixed<[] { return "SELECT pg_notify($1, $2)"; }>;
+/// The comment that EnsureIndex gave it, or its own name.
+constexpr auto kIndexFields = &Fixed<[] {
+  return std::string(
+      "SELECT coalesce((SELECT obj_description(c.oid, 'pg_class') FROM pg_index i"
+      " JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = $2::text::regclass"
+      " AND c.relname = $1::text), $1)");
+}>;
+
+PostgresqlCollection& Ours(Collection& collection) {
+  return static_cast<PostgresqlCollection&>(collection);
+}
+
+Parameters KeyOf(const Change& change) {
+  Parameters parameters;
+  AddKey(parameters, *change.key);
+  return parameters;
+}
+
+/// Short cuts of one statement.
+struct Together {
+  std::vector<const ShortCut*> cuts;
+  std::vector<const Parameters*> keys;
+  std::size_t place = 0;  ///< Of its result.
+};
+
+/// Does an acquire find its own grant, which a release made that may be in doubt, in another
+/// process maybe?
+bool FindsItsGrant(const Change& document) {
+  return document.was != nullptr && document.was->lock.IsHeldBy(document.acquires);
+}
+
+/// The same body, not only an equal one?
+bool KeepsBody(const Change& change) {
+  return change.was != nullptr && &change.was->body.text() == &change.now->body.text();
+}
+
+}  // namespace
+
+PostgresqlUnit::PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline,
+                               std::int64_t instance, Pool::For use)
+    : pool_(pool),
+      access_(access),
+      deadline_(deadline),
+      instance_(instance),
+      connection_(pool.Take(deadline, use)) {}
+
+PostgresqlUnit::~PostgresqlUnit() {
+  if (!has_begun_ || connection_->is_lost()) return;
+  try {
+    connection_->Send(kRollback());
+  } catch (const std::exception&) {  // then it is lost
+  }
+  connection_->RunUnheard();
+}
+
+void PostgresqlUnit::Begin() {
+  has_looked_ = true;
+  if (access_ == locking::Access::kRead || std::exchange(has_begun_, true)) return;
+  connection_->Begin();
+}
+
+TimePoint PostgresqlUnit::Now() {
+  if (!now_) {
+    WithoutDoubt([&] {
+      Begin();
+      connection_->Send(kClock());
+      ReadClock(Run().back());
+    });
+  }
+  return *now_;
+}
+
+void PostgresqlUnit::ReadClock(const Result& result) {
+  now_ = TimeAt(result, 0, 0);
+  waits_for_standbys_ = result.Number(0, 1) != 0;
+}
+
+void PostgresqlUnit::BeginSnapshot() {
+  if (!std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
+}
+
+std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() {
+  using std::chrono::system_clock;
+  constexpr std::chrono::sys_days kZero{std::chrono::January / 1 / 2000};  // of the server's times
+  return kZero + std::chrono::floor<system_clock::duration>(Now().time_since_epoch());
+}
+
+void PostgresqlUnit::Load(std::span<Change> documents) {
+  WithoutDoubt([&] {
+    LoadRows(documents);
+    // What is loaded to be written may be read only.
+    const bool shown = access_ != locking::Access::kWriteAll && waits_for_standbys_;
+    if (shown && (pool_.has_doubts() || std::ranges::any_of(documents, FindsItsGrant))) {
+      AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kSecond) : *connection_);
+    }
+  });
+}
+
+void PostgresqlUnit::LoadRows(std::span<Change> documents) {
+  const bool reads = access_ == locking::Access::kRead;
+  const bool all = access_ == locking::Access::kWriteAll;
+  const bool first_look = !has_looked_;
+  const bool lone = access_ == locking::Access::kWrite && first_look && documents.size() == 1 &&
+                    documents.front().alone;
+  const RowWait wait(pool_.row_waits(), lone);
+  const bool waits = all || wait.has_turn();
+  Begin();
+  if (reads && documents.size() > 1) BeginSnapshot();
+  std::size_t first = 0;
+  for (const Change& document : documents) {
+    const PostgresqlCollection& collection = Ours(*document.collection);
+    const Statement& statement = reads   ? collection.read
+                                 : waits ? collection.lock
+                                         : collection.lock_free;
+    const std::size_t place = connection_->Send(statement, KeyOf(document));
+    if (&document == &documents.front()) first = place;
+  }
+  // Behind the locks: while a statement waits for one, the clock goes on.
+  if (!now_) connection_->Send(kClock());
+  const std::vector<Result> results = Run();
+  if (!now_) ReadClock(results.back());
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const Result& result = results[first + i];
+    if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
+  }
+  if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
+  if (lone && documents.front().blocked) throw locking::Raced(kKeptText);
+}
+
+void PostgresqlUnit::AwaitStandbys(Connection& connection) {
+  connection.Send(kAwaitStandbys());
+  connection.Run(deadline_);
+  if (!connection.unreplicated()) return;
+  throw StoreException(Errc::kUnavailable,
+                       "doclock: PostgreSQL: what was read may not be on a standby");
+}
+
+void PostgresqlUnit::Keep(Change& document, FoundRow&& found) {
+  document.malformed = found.malformed;
+  if (found.malformed) return;
+  found.entry.lock.floor = floor();
+  entries_.push_back(std::make_unique<const locking::Entry>(std::move(found.entry)));
+  document.was = entries_.back().get();
+}
+
+void PostgresqlUnit::MarkBlocked(std::span<Change> documents) {
+  std::vector<Change*> missing;
+  for (Change& document : documents) {
+    if (document.was != nullptr || document.malformed) continue;
+    connection_->Send(Ours(*document.collection).exists, KeyOf(document));
+    missing.push_back(&document);
+  }
+  if (missing.empty()) return;
+  const std::vector<Result> results = Run();
+  for (std::size_t i = 0; i < missing.size(); ++i) missing[i]->blocked = results[i].size() == 1;
+}
+
+std::size_t PostgresqlUnit::Send(const Change& change) {
+  const PostgresqlCollection& collection = Ours(*change.collection);
+  Parameters parameters = KeyOf(change);
+  if (change.erased) return connection_->Send(collection.erase, parameters);
+  AddLock(parameters, change.now->lock);
+  const bool keeps_body = KeepsBody(change);
+  if (!keeps_body) AddBody(parameters, change.now->body);
+  return connection_->Send(change.was == nullptr ? collection.insert
+                           : keeps_body          ? collection.update_lock
+                                                 : collection.update,
+                           parameters);
+}
+
+void PostgresqlUnit::Commit(std::span<Change> changes) {
+  std::vector<std::string> rows(changes.size());  // where those stand that were granted
+  try {
+    // What was loaded may have been waited for.
+    if (connection_->MayOutlast(deadline_)) {
+      connection_->LimitRest(deadline_);
+      connection_->RunUnheard();
+    }
+    std::set<std::int64_t> hint_locks;
+    std::map<std::size_t, std::size_t> granted;  // their places in `rows`, by their results
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const Change& change = changes[i];
+      if (!change.IsDecided()) continue;
+      const std::size_t place = Send(change);
+      if (change.grant && change.was != nullptr) granted[place] = i;
+      if (change.notice == locking::Notice::kNobody) continue;
+      hint_locks.insert(Ours(*change.collection).hint_lock());
+    }
+    const std::vector<Result> results = CommitAndAsk(hint_locks);
+    for (const auto& [place, i] : granted) rows[i] = results[place].Text(0, 0);
+  } catch (const Refusal& refusal) {
+    return Refuse(refusal, changes);
+  } catch (const Loss& loss) {
+    if (loss.nothing_done) ThrowNothingStored();
+    pool_.Doubt(deadline_);
+    throw InDoubtException("doclock: PostgreSQL: " + loss.text);
+  }
+  for (Change& change : changes) {
+    if (change.IsDecided()) change.outcome = OpStatus::kDone;
+  }
+  Tell(changes, rows);
+}
+
+std::vector<Result> PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& hint_locks) {
+  std::vector<std::size_t> asked;
+  for (const std::int64_t lock : hint_locks) {
+    asked.push_back(connection_->Send(AsksForListeners(), Parameters().Int8(lock)));
+  }
+  const std::size_t commit = connection_->Send(kCommit());
+  std::vector<Result> results = RunCommit();
+  has_begun_ = false;
+  if (results[commit].tag() != "COMMIT") {
+    throw StoreException(Errc::kUnavailable, "doclock: PostgreSQL rolled the transaction back");
+  }
+  others_listen_ = std::any_of(asked.begin(), asked.end(),
+                               [&](std::size_t place) { return results[place].Number(0, 0) != 0; });
+  return results;
+}
+
+std::vector<Result> PostgresqlUnit::RunCommit() {
+  std::vector<Result> results = Run();
+  if (connection_->unreplicated()) {
+    pool_.Doubt(deadline_);
+    throw InDoubtException("doclock: PostgreSQL: the commit did not wait for the standbys");
+  }
+  return results;
+}
+
+void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
+  const auto doubt = [&](const std::string& text) {
+    for (const ShortCut& cut : cuts) Doubt(cut, floor(), text);
+  };
+  try {
+    std::map<const RowUpdate*, Together> groups;
+    for (const ShortCut& cut : cuts) {
+      Together& group = groups[cut.update];
+      group.cuts.push_back(&cut);
+      group.keys.push_back(&cut.parameters);
+    }
+    // Statements that are sent together, without BEGIN, are one transaction too.
+    if (connection_->shares_sessions()) Begin();
+    const RowWait wait(pool_.row_waits(), alone);
+    for (auto& [update, group] : groups) {
+      group.place = update->Send(*connection_, group.keys, wait.has_turn());
+    }
+    if (has_begun_) connection_->Send(kCommit());
+    const std::vector<Result> results = RunCommit();
+    has_begun_ = false;
+    for (const auto& [update, group] : groups) {
+      const Result& result = results[group.place];
+      for (int row = 0; row < result.size(); ++row) {
+        const ShortCut& cut = *group.cuts[static_cast<std::size_t>(result.Number(row, 0) - 1)];
+        Settle(cut, result, row);
+        others_listen_ = others_listen_ || (cut.frees && result.Number(row, 2) != 0);
+      }
+    }
+    Tell(cuts);
+  } catch (const InDoubtException& error) {
+    doubt(error.what());
+  } catch (const Loss& loss) {
+    if (loss.nothing_done) return;
+    pool_.Doubt(deadline_);
+    doubt("doclock: PostgreSQL: " + loss.text);
+  } catch (const Refusal& refusal) {
+    if (refusal.IsTimeout() && alone) throw;
+    // A value, or a race: the long way tells.
+  }
+}
+
+void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
+  const bool all = access_ == locking::Access::kWriteAll;
+  // Which of several was refused, they show one by one.
+  if (changes.size() > 1 && !all && refusal.IsAboutAValue()) throw locking::Raced();
+  const std::size_t place = all ? refusal.place : 0;
+  if (!refusal.IsRepeatedValue() || place >= changes.size()) ThrowNothingStored();
+  // Who inserted the key first is what the next look shows.
+  Change& change = changes[place];
+  const PostgresqlCollection& collection = Ours(*change.collection);
+  if (refusal.constraint == collection.key_constraint()) throw locking::Raced();
+  change.RefuseBy(WithoutDoubt([&] { return NameOfIndex(collection, refusal.constraint); }));
+}
+
+std::string PostgresqlUnit::NameOfIndex(const PostgresqlCollection& collection,
+                                        const std::string& constraint) {
+  has_begun_ = false;
+  connection_->Send(kRollback());
+  Parameters parameters;
+  parameters.Text(constraint).Text(collection.table());
+  connection_->Send(kIndexFields(), parameters);
+  return std::string(Run().back().Text(0, 0));
+}
+
+template <class Part, class F>
+void PostgresqlUnit::TellEach(std::span<Part> parts, const F& tell) noexcept {
+  try {
+    bool others = false;
+    for (Part& part : parts) others = tell(part) || others;
+    // A NOTIFY inside of a transaction would keep the commits of all clients apart.
+    if (others) connection_->RunUnheard();
+  } catch (const std::exception&) {  // a hint may be missing
+  }
+}
+
+void PostgresqlUnit::Tell(std::span<const Change> changes,
+                          std::span<const std::string> rows) noexcept {
+  TellEach(changes, [&](const Change& change) {
+    const bool concerns =
+        change.outcome == OpStatus::kDone && change.notice != locking::Notice::kNobody;
+    return concerns && Tell(*change.collection, change.Hint(), change.now->lock.passed_on,
+                            rows[static_cast<std::size_t>(&change - changes.data())]);
+  });
+}
+
+void PostgresqlUnit::Tell(std::span<const ShortCut> cuts) noexcept {
+  TellEach(cuts, [&](const ShortCut& cut) {
+    const bool concerns = cut.frees && cut.op->status == OpStatus::kDone;
+    return concerns && Tell(*cut.op->collection, {cut.op->hash}, {}, {});
+  });
+}
+
+bool PostgresqlUnit::Tell(Collection& concerned, const LockHint& local,
+                          const rules::PassedOn& passed_on, const std::string& row) {
+  PostgresqlCollection& collection = Ours(concerned);
+  const bool ours = passed_on.done && passed_on.instance == instance_;
+  if (ours || !passed_on.done) collection.watchers().Tell(local);
+  if (ours || !others_listen_) return false;
+  const Hint hint{*local.hash, passed_on.done ? passed_on.instance : 0, row};
+  Parameters parameters;
+  parameters.Text(collection.table_name()).Text(hint.ToText());
+  connection_->Send(kNotify(), parameters);
+  return true;
+}
+
+void PostgresqlUnit::BeginScan() { access_ == locking::Access::kRead ? BeginSnapshot() : Begin(); }
+
+void PostgresqlUnit::Scan(Collection& collection, const Filter& filter,
+                          const std::function<bool(QueryRow&&)>& visit) {
+  WithoutDoubt([&] {
+    BeginScan();
+    postgresql::Scan(*connection_, deadline_, Ours(collection), Now())
+        .Run(filter, access_ == locking::Access::kRead, visit);
+  });
+}
+
+std::string PostgresqlUnit::ScanLocks(Collection& collection, const LockQuery& query,
+                                      const std::string&,
+                                      const std::function<bool(Candidate&&)>& visit) {
+  WithoutDoubt([&] {
+    BeginScan();
+    const auto show = [&](FoundRow&& found) {
+      const bool has_body = !TreeOf(found.entry.body).empty();
+      return visit({std::move(found.key), std::move(found.entry.lock), has_body, found.malformed});
+    };
+    postgresql::Scan(*connection_, deadline_, Ours(collection), Now())
+        .ForEachRow(kWholeBody, WhereOf(query), {std::string(kKeyColumns)}, show);
+  });
+  return {};
+}
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "locking/database.h"
+#include "postgresql/client/pool.h"
+#include "postgresql/operations/joined_work.h"
+#include "postgresql/operations/short_cuts.h"
+#include "postgresql/tables/postgresql_collection.h"
+#include "postgresql/tables/rows.h"
+
+namespace doclock::postgresql {
+
+/// One unit: a transaction on one connection, which locks what it loads. One that reads a single
+/// document is a statement; what reads more sees one moment.
+class PostgresqlUnit final : public locking::Unit {
+ public:
+  /// @throws Loss, Refusal
+  PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance,
+                 Pool::For use = Pool::For::kAll);
+  /// Ends a transaction that was not committed, without waiting for it.
+  ~PostgresqlUnit() override;
+
+  /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations
+  /// stay pending. @param alone there is one operation, and it waits for its document,
+  /// unless too many others do
+  /// @throws Refusal if another client's transaction kept the only document
+  void CarryOut(std::span<const ShortCut> cuts, bool alone);
+
+  TimePoint Now() override;
+  std::optional<std::chrono::system_clock::time_point> WallTime() override;
+  [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
+  [[nodiscard]] std::int64_t floor() const noexcept override { return connection_->floor(); }
+  void Load(std::span<locking::Change> documents) override;
+  void Scan(Collection& collection, const Filter& filter,
+            const std::function<bool(QueryRow&&)>& visit) override;
+  std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
+                        const std::function<bool(locking::Candidate&&)>& visit) override;
+  void Commit(std::span<locking::Change> changes) override;
+  /// A JoinedWork.
+  [[nodiscard]] void* Native() override { return &joined_; }
+
+ private:
+  /// Begins the transaction with the next statements, unless it has begun.
+  void Begin();
+  /// What is read from now on was there at one moment. In a unit that reads.
+  void BeginSnapshot();
+  void BeginScan();
+  std::vector<Result> Run() { return connection_->Run(deadline_); }
+  /// Of kClock.
+  void ReadClock(const Result& result);
+  /// @throws Loss, Refusal
+  void LoadRows(std::span<locking::Change> documents);
+  void Keep(locking::Change& document, FoundRow&& found);
+  /// Of documents that were not found: are they there, and another transaction keeps them?
+  void MarkBlocked(std::span<locking::Change> documents);
+  std::size_t Send(const locking::Change& change);
+  /// Sends what was queued, and the commit. Asks for these collections (hint_lock) whether another
+  /// store wants hints: before the commit, so that one which wants them from then on may miss this
+  /// one, and finds it by a poll. @throws Refusal, Loss, InDoubtException
+  std::vector<Result> CommitAndAsk(const std::set<std::int64_t>& hint_locks);
+  /// Run, where that commits. @throws Refusal, Loss, InDoubtException
+  std::vector<Result> RunCommit();
+  /// Waits until the standbys have all that is visible now. `connection` is in no transaction.
+  void AwaitStandbys(Connection& connection);
+  /// Settles the only change of a unit, or throws what all of them mean.
+  void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
+  std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
+  /// Tells those whom the committed changes concern.
+  void Tell(std::span<const locking::Change> changes, std::span<const std::string> rows) noexcept;
+  void Tell(std::span<const ShortCut> cuts) noexcept;
+  template <class Part, class F>
+  void TellEach(std::span<Part> parts, const F& tell) noexcept;
+  /// Tells waiters of this store, and queues what tells others. False: they need not be told.
+  /// @param row where the row of a grant stands
+  bool Tell(Collection& collection, const LockHint& local, const rules::PassedOn& passed_on,
+            const std::string& row);
+  Pool& pool_;
+  const locking::Access access_;
+  const Deadline deadline_;
+  const std::int64_t instance_;
+  const Pool::Lent connection_;
+  JoinedWork joined_{*connection_, deadline_};
+  bool has_begun_ = false;   ///< A transaction is open.
+  bool has_looked_ = false;  ///< Something was loaded or searched.
+  bool others_listen_ = false;
+  bool waits_for_standbys_ = false;
+  std::optional<TimePoint> now_;
+  std::vector<std::unique_ptr<const locking::Entry>> entries_;
+};
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,225 @@
+#include "postgresql/tables/schema.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "doclock/errors.h"
+#include "document/collection.h"
+#include "postgresql/client/quoted.h"
+#include "postgresql/tables/indexed.h"
+#include "postgresql/tables/rows.h"
+#include "postgresql/tables/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+/// Of the tables that this version makes and understands.
+constexpr const char* kSchemaNumber = "1";
+constexpr int kOldestServer = 140000;
+/// A writer that has not ended keeps the table from CREATE INDEX, which keeps all later writers
+/// from it meanwhile. It gives up, and tries again after a pause. (A vacuum gives way after 1 s.)
+constexpr const char* kBriefLocks = "SET LOCAL lock_timeout = '2s'";
+constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
+/// Of an index.
+constexpr std::size_t kMostColumns = 32;
+
+/// Sends a transaction that one client after the other runs: CREATE ... IF NOT EXISTS of several at
+/// once may fail.
+void SendBegin(Connection& connection) {
+  connection.Begin();
+  connection.SendOnce("SELECT pg_advisory_xact_lock(hashtext('doclock'))");
+}
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw StoreException(Errc::kRefused, "doclock: PostgreSQL: " + what);
+}
+
+/// What makes a table one that cannot keep locks, in the order of kUnfit, and whether it is so. A
+/// row is found by its place (ctid) and its key, and both name one row of an ordinary table only.
+constexpr const char* kFitness = R"(
+SELECT relkind <> 'r',
+  EXISTS(SELECT FROM pg_inherits WHERE t.oid IN (inhrelid, inhparent)),
+  relpersistence <> 'p',
+  EXISTS(SELECT FROM pg_rewrite WHERE ev_class = t.oid),
+  NOT EXISTS(SELECT FROM pg_attribute a JOIN pg_collation c ON c.oid = attcollation
+    WHERE attrelid = t.oid AND attname = 'key_text' AND collname = 'C'),
+  NOT EXISTS(SELECT FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
+    WHERE indrelid = t.oid AND relname = $2 AND indisunique AND indimmediate AND indisvalid
+    AND indpred IS NULL AND ARRAY['key_kind', 'key_number', 'key_text']::name[] =
+      ARRAY(SELECT attname FROM pg_attribute
+        WHERE attrelid = t.oid AND attnum = ANY((indkey::int2[])[0:indnkeyatts - 1])
+        ORDER BY attname))
+FROM pg_class t WHERE oid = to_regclass($1))";
+
+constexpr std::string_view kNoPrivilege = "42501";
+
+constexpr const char* kUnfit[] = {
+    "is no ordinary table: make one, and copy the rows",
+    "is partitioned, or inherits: make an ordinary table, and copy the rows",
+    "loses its rows in a crash: ALTER TABLE ... SET LOGGED",
+    "has a rule: drop it",
+    "has another collation than \"C\" in key_text: alter the column, and make the primary key "
+    "again",
+    "has no valid primary key of its own name over key_kind, key_number and key_text: make the one "
+    "that PostgresqlTables() shows",
+};
+
+/// Is the table one that can keep a collection?
+void CheckTable(Connection& connection, const PostgresqlCollection& collection, Deadline deadline) {
+  Parameters names;
+  names.Text(collection.table()).Text(collection.key_constraint());
+  connection.SendOnce(kFitness, names);
+  const Result unfit = std::move(connection.Run(deadline).back());
+  connection.SendOnce("SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " +
+                      collection.table() + " LIMIT 0");
+  try {
+    connection.Run(deadline);
+  } catch (const Refusal& refusal) {
+    if (refusal.state != "42703") throw;
+    Refuse("the table " + collection.table() + " is not one of this library");
+  }
+  for (int i = 0; i < static_cast<int>(std::size(kUnfit)); ++i) {
+    if (unfit.Number(0, i) != 0) Refuse("the table " + collection.table() + " " + kUnfit[i]);
+  }
+}
+
+bool Exists(Connection& connection, const std::string& table, Deadline deadline) {
+  Parameters name;
+  name.Text(table);
+  connection.SendOnce("SELECT to_regclass($1)", name);
+  return !connection.Run(deadline).back().IsNull(0, 0);
+}
+
+/// False too if it is not there.
+bool MayRead(Connection& connection, const std::string& table, Deadline deadline) {
+  connection.SendOnce("SELECT coalesce(has_table_privilege(to_regclass($1), 'SELECT'), false)",
+                      Parameters().Text(table));
+  return connection.Run(deadline).back().Number(0, 0) != 0;
+}
+
+/// The value that stays under a name: this one, or the one before it.
+std::string Keep(Connection& connection, const std::string& schema, const std::string& name,
+                 const std::string& value, Deadline deadline) {
+  Parameters both;
+  both.Text(name).Text(value);
+  const std::string meta = MetaTable(schema);
+  connection.SendOnce("INSERT INTO " + meta + " VALUES($1, $2) ON CONFLICT (name) DO NOTHING",
+                      both);
+  connection.SendOnce("SELECT value FROM " + meta + " WHERE name = $1", Parameters().Text(name));
+  return std::string(connection.Run(deadline).back().Text(0, 0));
+}
+
+/// Is the index there, and does it hold all rows?
+bool HasIndex(Connection& connection, const std::string& table, const std::string& index,
+              Deadline deadline) {
+  Parameters names;
+  names.Text(table).Text(index);
+  connection.SendOnce(
+      "SELECT indisvalid FROM pg_index"
+      " WHERE indrelid = to_regclass($1) AND indexrelid = to_regclass($2)",
+      names);
+  const Result found = std::move(connection.Run(deadline).back());
+  if (found.size() == 0) return false;
+  if (found.Number(0, 0) == 0)
+    Refuse("the index " + index + " is not valid: drop it, and try again");
+  return true;
+}
+
+}  // namespace
+
+std::string FindSchema(Pool& pool, Deadline deadline) {
+  const Pool::Lent connection = pool.Take(deadline);
+  connection->SendOnce(
+      "SELECT current_schema(), current_setting('server_version_num')::int,"
+      " current_setting('server_encoding')");
+  const Result found = std::move(connection->Run(deadline).back());
+  if (found.Number(0, 1) < kOldestServer) Refuse("the server is older than version 14");
+  if (found.Text(0, 2) != "UTF8") {
+    Refuse("the database's encoding is not UTF8: create one with ENCODING 'UTF8'");
+  }
+  if (found.IsNull(0, 0)) Refuse("the search path names no schema that exists");
+  return std::string(found.Text(0, 0));
+}
+
+void CreateTable(Connection& connection, const std::string& schema,
+                 const PostgresqlCollection& collection, Deadline deadline) {
+  if (!Exists(connection, collection.table(), deadline)) {
+    SendBegin(connection);
+    connection.SendOnce(DefinitionOfMeta(MetaTable(schema)));
+    connection.SendOnce(DefinitionOf(collection.table(), collection.key_constraint()));
+    try {
+      connection.RunAndCommit(deadline);
+    } catch (const Refusal& refusal) {
+      if (refusal.state != kNoPrivilege) throw;
+      Refuse("the user may not make the table " + collection.table() +
+             " (SQLSTATE 42501): grant CREATE on its schema, give the user a schema of its own, or "
+             "let another user make the table");
+    }
+  }
+  CheckTable(connection, collection, deadline);
+  if (Keep(connection, schema, "schema", kSchemaNumber, deadline) != kSchemaNumber) {
+    Refuse("the tables are of another version of this library");
+  }
+  // The names of two long collections may end with the same hash.
+  const std::string of = RecordOf(collection.table_name());
+  if (Keep(connection, schema, of, collection.name(), deadline) != collection.name()) {
+    Refuse("the table " + collection.table() + " is that of another collection");
+  }
+}
+
+std::vector<std::string> ListCollections(Connection& connection, const std::string& schema,
+                                         Deadline deadline) {
+  if (!MayRead(connection, MetaTable(schema), deadline)) return {};  // none can be opened
+  connection.SendOnce("SELECT value FROM " + MetaTable(schema) +
+                          " JOIN pg_class ON name = $1 || relname"
+                          " WHERE relnamespace = to_regnamespace($2)",
+                      Parameters().Text(RecordOf("")).Text(QuotedName(schema)));
+  const Result found = std::move(connection.Run(deadline).back());
+  std::vector<std::string> names;
+  for (int row = 0; row < found.size(); ++row) names.emplace_back(found.Text(row, 0));
+  return names;
+}
+
+void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
+                 const IndexSpec& index, Deadline deadline) {
+  std::string columns;
+  for (const std::string& field : index.fields) {
+    const std::string at = PathIntoBody(Filter().OrderBy(field).order());
+    columns += (columns.empty() ? "" : ", ") + (index.unique ? ForUniqueIndex(at) : ForIndex(at));
+  }
+  // The order of ties, unless there are too many columns.
+  const bool has_key = !index.unique && index.fields.size() + 3 <= kMostColumns;
+  if (has_key) columns += ", " + std::string(kKeyColumns);
+  // An index of another definition, as another version made it, is another index.
+  const std::string hash = HashText(collection.table_name() +
+                                    (index.unique ? nlohmann::json(index.fields).dump() : columns));
+  const std::string name = QuotedName((index.unique ? "doclock_u_" : "doclock_i_") + hash);
+  const std::string& table = collection.table();
+  const std::string qualified =
+      table.substr(0, table.size() - QuotedName(collection.table_name()).size()) + name;
+  for (auto pause = kFirstPause; !HasIndex(connection, table, qualified, deadline);
+       pause = std::min(pause * 2, kLongestPause)) {
+    SendBegin(connection);
+    connection.SendOnce(kBriefLocks);
+    connection.SendOnce("CREATE " + std::string(index.unique ? "UNIQUE " : "") +
+                        "INDEX IF NOT EXISTS " + name + " ON " + table + "(" + columns + ")");
+    connection.SendOnce("COMMENT ON INDEX " + qualified + " IS " +
+                        QuotedText(FieldList(index.fields)));
+    try {
+      return connection.RunAndCommit(deadline);
+    } catch (const Refusal& refusal) {
+      if (refusal.IsRepeatedValue()) ThrowRepeatedValues(index.fields);
+      if (refusal.state == kNoPrivilege) {
+        Refuse("the user may not make an index of the table " + table +
+               " (SQLSTATE 42501): let its owner call EnsureIndex(es)");
+      }
+      if (!refusal.IsKept() || std::chrono::steady_clock::now() + pause >= deadline) throw;
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace doclock::postgresql
