@@ -257,12 +257,16 @@ void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
       op, [&](Lone& lone) { lone.Run(database, deadline, [&](Unit& unit) { lone.TryIn(unit); }); });
 }
 
-/// Those of other leases are not to wait for one that is held up.
-Deadline BoundOf(const StoreOp& op, Deadline deadline) {
-  if (op.kind != OpKind::kRenew) return deadline;
-  const auto& renewal = static_cast<const RenewOp&>(op);
-  const auto part = std::max(renewal.ttl / kPartForRenewal, kLeastForRenewal);
-  return std::min(deadline, std::chrono::steady_clock::now() + part);
+/// Of a call: renewals of other leases are not to wait for those that are held up.
+Deadline BoundOf(std::span<StoreOp* const> ops, Deadline deadline) {
+  const auto now = std::chrono::steady_clock::now();
+  Deadline bound = deadline;
+  for (const StoreOp* const op : ops) {
+    if (op->kind != OpKind::kRenew) return deadline;
+    const auto& renewal = static_cast<const RenewOp&>(*op);
+    bound = std::min(bound, now + std::max(renewal.ttl / kPartForRenewal, kLeastForRenewal));
+  }
+  return bound;
 }
 
 /// Each by itself, because others' transactions hold their documents. Renewals do
@@ -286,9 +290,9 @@ void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline dead
 }  // namespace
 
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
+  deadline = BoundOf(ops, deadline);
   if (ops.size() == 1) {
     if (IsFaulty(*ops.front())) return;
-    deadline = BoundOf(*ops.front(), deadline);
     TryEach(database, ops, deadline);
     if (ops.front()->status == OpStatus::kPending) ExecuteOne(database, *ops.front(), deadline);
     return;
@@ -300,7 +304,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   Batch batch(std::move(sound));
   batch.TryWithoutUnit(database, deadline);
   Batch::Rest rest = batch.Run(database, deadline);
-  for (StoreOp* const op : rest.free) ExecuteOne(database, *op, BoundOf(*op, deadline));
+  for (StoreOp* const op : rest.free) ExecuteOne(database, *op, BoundOf({&op, 1}, deadline));
   ExecuteBlocked(database, std::move(rest.blocked), deadline);
 }
 

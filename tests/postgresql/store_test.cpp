@@ -130,6 +130,58 @@ TEST_F(PostgresqlStore, CallsThatWaitForAKeptRowLeaveLanesToOtherDocuments) {
   EXPECT_EQ(granted, 12);
 }
 
+TEST_F(PostgresqlStore, CommitsThatWaitForAKeptRowLeaveConnectionsToOthers) {
+  Client things = Things(*store_);
+  const Key kept("kept");
+  things.Insert(kept, {});
+  const ReadOp seen = things.Read(kept);
+  RawServer other(schema_.url());
+  other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
+  std::atomic<int> begun = 0;
+  std::vector<std::jthread> waiters;
+  for (int i = 0; i < 20; ++i) {
+    waiters.emplace_back([&, fresh = Key(i)] {
+      SaveOp save = Insert(things.collection(), kept), insert = Insert(things.collection(), fresh);
+      save.save = SaveKind::kReplace;
+      save.expected = seen.version;
+      save.born = seen.born;
+      StoreOp* const ops[] = {&insert, &save};
+      CommitOp commit{.ops = ops};
+      ++begun;
+      store_->Commit(commit, 1min);
+    });
+  }
+  while (begun < 20) std::this_thread::yield();
+  for (int i = 100; i < 120; ++i) things.Insert(Key(i), {});
+  EXPECT_EQ(things.Read(kept).version, seen.version);
+  other.Run("ROLLBACK");
+  waiters.clear();
+  EXPECT_EQ(things.Read(kept).version, seen.version + 1);
+}
+
+class CountsRenewals final : public Observer {
+ public:
+  void OnRenewed(const LockEvent& event) override {
+    if (event.key == Key("free")) ++count;
+  }
+  std::atomic<int> count = 0;
+};
+
+/// Renewals that fall due together go by collections.
+TEST_F(PostgresqlStore, ATableThatIsKeptTakesNoLeaseOfOtherCollections) {
+  const auto renewals = std::make_shared<CountsRenewals>();
+  LockManager manager(store_, {.observer = renewals});
+  LockingRepository<nlohmann::json> things(manager, "things"), others(manager, "others");
+  const auto kept = things.Lock({"kept", nlohmann::json::object()}, {.ttl = 3s});
+  auto free = others.Lock({"free", nlohmann::json::object()}, {.ttl = 3s});
+  RawServer other(schema_.url());
+  other.Run("BEGIN; LOCK TABLE doclock_c_things IN SHARE MODE");
+  const int before = renewals->count;
+  while (free.held() && renewals->count < before + 5) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(free.held());
+  other.Run("ROLLBACK");
+}
+
 /// One that can be carried out in one statement, beside one that cannot.
 TEST_F(PostgresqlStore, ABlockedShortCutFailsNoOtherOfItsBatch) {
   Client things = Things(*store_);

@@ -31,7 +31,10 @@ constexpr auto kAwaitStandbys = &Fixed<[] {
                      ", true), set_config('client_min_messages', 'warning', true),"
                      " pg_logical_emit_message(true, 'doclock', '')");
 }>;
-constexpr auto kNotify = &Fixed<[] { return "SELECT pg_notify($1, $2)"; }>;
+/// A hint need not be on the disk before it is told.
+constexpr auto kNotify = &Fixed<[] {
+  return "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
+}>;
 /// The comment that EnsureIndex gave it, or its own name.
 constexpr auto kIndexFields = &Fixed<[] {
   return std::string(
@@ -136,8 +139,8 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const bool first_look = !has_looked_;
   const bool lone = access_ == locking::Access::kWrite && first_look && documents.size() == 1 &&
                     documents.front().alone;
-  const RowWait wait(pool_.row_waits(), lone);
-  const bool waits = all || wait.has_turn();
+  const RowWait wait(pool_.row_waits(), all || lone);
+  const bool waits = wait.has_turn();
   Begin();
   if (reads && documents.size() > 1) BeginSnapshot();
   std::size_t first = 0;
@@ -157,8 +160,9 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
     const Result& result = results[first + i];
     if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
   }
-  if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
-  if (lone && documents.front().blocked) throw locking::Raced(kKeptText);
+  if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
+  const bool blocked = std::ranges::any_of(documents, &Change::blocked);
+  if (blocked && (all || lone)) throw locking::Raced(kKeptText);
 }
 
 void PostgresqlUnit::AwaitStandbys(Connection& connection) {
