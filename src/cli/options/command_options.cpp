@@ -320,7 +320,7 @@ void AddTidying(CLI::App& app, LocksOptions& locks) {
   AddText(breaking, "--by", locks.by,
           "Name of the person or program that breaks the lock, for display only", kMaxOwnerBytes);
   breaking->footer(
-      "Example: doclock break --by \"$USER\" nightly-backup\n"
+      "Example: doclock break --by \"$(id -un)\" nightly-backup\n"
       "Example: doclock -c orders break --key-type int 42");
   app.add_subcommand("doctor", "Examine the store, and say what to mend")
       ->footer(

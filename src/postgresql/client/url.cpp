@@ -147,7 +147,8 @@ Url ParseUrl(const std::string& text) {
   const bool is_url = text.starts_with("postgresql://") || text.starts_with("postgres://");
   if (!options || !is_url) {
     throw std::invalid_argument(
-        "doclock: the URL is not one of PostgreSQL: postgresql://HOST/DATABASE");
+        "doclock: the URL is not one of PostgreSQL: postgresql://HOST/DATABASE, with options that"
+        " libpq knows");
   }
   const auto names = Parts(ValueOf(options, "host"));
   const auto addresses = Parts(ValueOf(options, "hostaddr"));
