@@ -77,7 +77,7 @@ struct DispatchOptions {
   Duration retry_max = std::chrono::minutes(5);
   /// Called after an attempt that failed, with the message as it is stored now (`parked` tells
   /// whether it is given up), and what `send` threw. Also if storing that failed: then the attempt
-  /// is stored, and its `error` is not. Must not throw.
+  /// is stored, with the pause from its beginning on, and its `error` is not. Must not throw.
   std::function<void(const OutboxMessage&, const std::exception_ptr&)> on_failure = {};
   /// Called by a Dispatcher's threads if doclock itself threw, as while the store is away. The
   /// Dispatcher goes on after a pause. Must not throw.

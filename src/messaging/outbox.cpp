@@ -245,16 +245,21 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
   message->behind = false;
   message->parked = attempts >= options.max_attempts;  // once it is unlocked, see Status
   // By the store's clock, which tells what is due.
-  message->due = messages_.manager().StoreTime().time() + PauseAfter(attempts, options);
+  const auto after_pause = [this, pause = PauseAfter(attempts, options)] {
+    return messages_.manager().StoreTime().time() + pause;
+  };
+  message->due = after_pause();
   message.Save();  // before it is sent: a message that kills its process counts too
   try {
     send(*message);
   } catch (...) {
     const auto error = std::current_exception();
     message->error = TextOf(error);
-    const OutboxMessage failed = *message;
+    OutboxMessage failed = *message;
     std::exception_ptr unsaved;
     try {
+      message->due = after_pause();  // the attempt may have been longer than the pause
+      failed.due = message->due;
       message.Release();
     } catch (...) {
       unsaved = std::current_exception();

@@ -178,6 +178,21 @@ TEST_P(OutboxTest, ThePauseDoublesUpToALimit) {
   }
 }
 
+TEST_P(OutboxTest, ThePauseBeginsWhenTheAttemptFailsHoweverLongItTook) {
+  Add({.id = "m"});
+  Date failed, told;
+  DispatchOptions options{.retry_min = 1h, .retry_max = 1h};
+  options.on_failure = [&](const OutboxMessage& message, auto&) { told = message.due; };
+  const auto send = [&](const OutboxMessage&) {
+    clock->Advance(2h);
+    failed = manager.StoreTime();
+    throw std::runtime_error("no route");
+  };
+  EXPECT_TRUE(outbox.SendNext(send, options));
+  EXPECT_GE(told, failed.time() + 1h);
+  EXPECT_EQ(Stored("m", "outbox").value().at("due").get<Date>(), told);
+}
+
 TEST_P(OutboxTest, AMessageThatFailsTooOftenIsParkedUntilItIsRetried) {
   bad = {"m"};
   Add({.id = "m"});
