@@ -171,6 +171,7 @@ class DOCLOCK_EXPORT Outbox {
   void Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
                const DispatchOptions& options) const;
   void Finish(Locked<OutboxMessage>& message) const;
+  void WakeAfter(const std::string& order, const std::function<void()>& write) const;
   void WakeFirst(const std::string& order) const;
   void WakeSleepers(const std::stop_token& stop) const;
 

@@ -115,6 +115,8 @@ constexpr auto kSearch = 5s;
 constexpr auto kLook = 1min;
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
+/// When a look is repeated that failed: one that always fails leaves time to send.
+constexpr auto kLookAgain = 2 * kPause;
 
 void Pause(const std::stop_token& stop) {
   std::mutex mutex;
@@ -233,8 +235,8 @@ bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const auto first = messages_.Find(FirstOf(order));
   if (first.empty() || first.front().key() == message.key()) return true;
   message->behind = true;
-  message.Release();
-  WakeFirst(order);  // the earlier one may have been sent since the look
+  // The earlier one may have been sent since the look.
+  WakeAfter(order, [&] { message.Release(); });
   return false;
 }
 
@@ -273,13 +275,23 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
 
 void Outbox::Finish(Locked<OutboxMessage>& message) const {
   const std::string order = message->order;
-  message.Erase();
-  WakeFirst(order);
+  WakeAfter(order, [&] { message.Erase(); });
 }
 
-/// Makes the first message of an order due if it sleeps. A client that puts a message to sleep, and
-/// one that deletes the message before it, call this *afterwards*: so one of the two sees what the
-/// other did.
+/// Puts a message to sleep, or deletes the one before it, and wakes the first of their order
+/// *afterwards*: so one of the two clients sees what the other did. If it fails, sleepers are
+/// looked for next.
+void Outbox::WakeAfter(const std::string& order, const std::function<void()>& write) const {
+  try {
+    write();
+    WakeFirst(order);
+  } catch (...) {
+    next_look_->store(0);
+    throw;
+  }
+}
+
+/// Makes the first message of an order due if it sleeps.
 void Outbox::WakeFirst(const std::string& order) const {
   if (order.empty()) return;
   auto first = messages_.Find(FirstOf(order));
@@ -301,13 +313,15 @@ void Outbox::WakeSleepers(const std::stop_token& stop) const {
     ~Rest() {
       // Many orders take long: no more than a tenth of the time.
       const auto end = steady_clock::now();
-      const auto pause = std::max<steady_clock::duration>(kLook, 9 * (end - begun));
-      next_look.store((end + pause).time_since_epoch().count());
+      const auto pause = std::max(least, 9 * (end - begun));
+      auto unchanged = kNever;  // else WakeAfter asks for another look
+      next_look.compare_exchange_strong(unchanged, (end + pause).time_since_epoch().count());
     }
     std::atomic<std::chrono::nanoseconds::rep>& next_look;
+    steady_clock::duration least = kLookAgain;
     const steady_clock::time_point begun = steady_clock::now();
   };
-  const Rest rest{*next_look_};
+  Rest rest{*next_look_};
   std::set<std::string> orders;
   std::vector<Snapshot<OutboxMessage>> strangers;
   messages_.ForEach(Messages().Equal("behind", true), [&](Snapshot<OutboxMessage>& message) {
@@ -325,6 +339,7 @@ void Outbox::WakeSleepers(const std::stop_token& stop) const {
     if (stop.stop_requested()) return;
     WakeFirst(order);
   }
+  rest.least = kLook;
 }
 
 OutboxStatus Outbox::Status() const {

@@ -332,6 +332,42 @@ TEST_P(OutboxTest, AMessageThatNoProcessWakesIsFoundByTheNextOne) {
   EXPECT_THAT(tried, ::testing::UnorderedElementsAre("a1", "a2", "b1", "b2"));
 }
 
+/// Whichever call fails after the first one was sent, and for how long.
+TEST_P(OutboxTest, AnOutageLeavesNoMessageAsleepInAProcessThatLives) {
+  const auto add_both = [&] {
+    tried.clear();
+    Add({.id = "m1", .order = "a"});
+    Add({.id = "m2", .order = "a"});
+  };
+  const auto note = [&](const OutboxMessage& message) { tried.push_back(message.id.ToString()); };
+  for (const auto kind : {Fault::Kind::kErrorBefore, Fault::Kind::kLostAfter}) {
+    int calls = 0;
+    for (bool failed = true; failed; ++calls) {
+      SCOPED_TRACE("without its call " + std::to_string(calls));
+      add_both();
+      const auto send = [&](const OutboxMessage& message) {
+        note(message);
+        EXPECT_TRUE(outbox.SendNext(note));  // the second one falls asleep
+        store->Inject({.kind = kind, .skip = calls, .times = std::numeric_limits<int>::max()});
+      };
+      failed = false;
+      try {
+        outbox.SendNext(send);
+      } catch (const StoreException&) {
+        failed = true;
+      }
+      store->Heal();
+      EndLeases();
+      clock->Advance(1h);
+      while (outbox.SendNext(note)) {
+      }
+      EXPECT_THAT(tried, Contains("m2"));
+      EXPECT_EQ(outbox.Status().pending, 0);
+    }
+    EXPECT_GT(calls, 2);  // to delete it, and to wake the next
+  }
+}
+
 TEST_P(OutboxTest, ADroppedMessageLetsThoseBehindItGo) {
   bad = {"a1"};
   for (const char* const id : {"a1", "a2", "a3"}) Add({.id = id, .order = "a"});
