@@ -47,6 +47,7 @@ struct OutboxMessage {
                          ///< Drop decides.
   bool behind = false;   ///< It was due, and waits for an earlier message of its order.
   std::int64_t added{};  ///< When it was added, in microseconds since 1970, by the client's clock.
+  Date since{};          ///< When it was added, or first due if that was later.
   std::string error{};   ///< Why the last failed attempt failed. Diagnostic only.
   /// @}
 };

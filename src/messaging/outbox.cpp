@@ -40,19 +40,16 @@ Filter FirstOf(const std::string& order) {
   return Messages().Equal("order", order).OrderBy("position").Limit(1);
 }
 
-/// Since 1970.
-std::int64_t Microseconds(const Date& moment) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(moment.time().time_since_epoch())
-      .count();
-}
-
-/// Rises with each call in this process, so that messages keep the order in which they were added.
+/// In microseconds since 1970. Rises with each call in this process, so that messages keep the
+/// order in which they were added.
 std::int64_t NextMoment() {
   static std::atomic<std::int64_t> last = 0;
   std::int64_t before = last;
   std::int64_t moment = 0;
-  do moment = std::max(Microseconds(std::chrono::system_clock::now()), before + 1);
-  while (!last.compare_exchange_weak(before, moment));
+  do {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    moment = std::max<std::int64_t>(now / 1us, before + 1);
+  } while (!last.compare_exchange_weak(before, moment));
   return moment;
 }
 
@@ -161,7 +158,7 @@ void to_json(nlohmann::json& out, const OutboxMessage& message) {
       {"id", KeyToMember(message.id)}, {"payload", message.payload}, {"order", message.order},
       {"position", message.position},  {"due", message.due},         {"attempts", message.attempts},
       {"parked", message.parked},      {"behind", message.behind},   {"added", message.added},
-      {"error", message.error}};
+      {"since", message.since},        {"error", message.error}};
 }
 
 void from_json(const nlohmann::json& in, OutboxMessage& message) {
@@ -175,6 +172,7 @@ void from_json(const nlohmann::json& in, OutboxMessage& message) {
     in.at("parked").get_to(message.parked);
     in.at("behind").get_to(message.behind);
     in.at("added").get_to(message.added);
+    in.at("since").get_to(message.since);
     in.at("error").get_to(message.error);
   } catch (const nlohmann::json::exception&) {
     message = NoMessage(message.id, in);
@@ -197,6 +195,9 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
                       .due = message.due,
                       .added = NextMoment()};
   if (fresh.position == 0) fresh.position = fresh.added;
+  const std::chrono::sys_time<std::chrono::microseconds> added(
+      std::chrono::microseconds(fresh.added));
+  fresh.since = std::max(Date(added), fresh.due);
   CheckRoom(messages_, fresh);
   transaction.Insert(messages_, fresh);
   transaction.state()->OnRefused([](const detail::Failure& failure) {
@@ -348,13 +349,8 @@ OutboxStatus Outbox::Status() const {
   messages_.ForEach(Filter{}, [&](const Snapshot<OutboxMessage>& message) {
     const bool parked = message->parked && !message.locked();
     ++(parked ? status.parked : status.pending);
-    if (parked || message->added <= 0) return;  // what was not added is no message
-    // After an attempt `due` is the end of a pause.
-    const bool is_new = message->attempts == 0;
-    if (is_new && message->due > now) return;
-    const std::int64_t since =
-        is_new ? std::max(message->added, Microseconds(message->due)) : message->added;
-    const std::chrono::milliseconds age((Microseconds(now) - since) / 1000);
+    if (parked || message->since <= Date()) return;  // what was not added is no message
+    const std::chrono::milliseconds age = now.time() - message->since.time();
     status.oldest = std::max(status.oldest, age);
   });
   return status;

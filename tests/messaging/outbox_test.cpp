@@ -230,14 +230,14 @@ TEST_P(OutboxTest, AMessageIsNotParkedYetWhileItsLastAttemptIsUnderWay) {
   EXPECT_THAT(Parked(), ElementsAre("m"));
 }
 
-TEST_P(OutboxTest, ATimeOfAddingThatIsNoneOfThePastIsNoAge) {
-  using Limits = std::numeric_limits<std::int64_t>;
+TEST_P(OutboxTest, ATimeThatIsNoneOfThePastIsNoAge) {
+  using Limits = Date::TimePoint;
   Add({.id = "m"});
-  for (const std::int64_t added : {Limits::min(), std::int64_t{0}, Limits::max()}) {
+  for (const Date since : {Limits::min(), Limits(), Limits::max()}) {
     LockingRepository<OutboxMessage>(manager, "outbox").Update("m", [&](OutboxMessage& message) {
-      message.added = added;
+      message.since = since;
     });
-    EXPECT_EQ(outbox.Status().oldest, 0ms) << added;
+    EXPECT_EQ(outbox.Status().oldest, 0ms) << since.time().time_since_epoch().count();
   }
 }
 
@@ -261,10 +261,25 @@ TEST_P(OutboxTest, TheOldestIsTheOneThatIsDueForLongest) {
   EXPECT_EQ(outbox.Status().oldest, 0ms);
   Add({.id = "waits"});
   LockingRepository<OutboxMessage>(manager, "outbox").Update("waits", [&](OutboxMessage& message) {
-    message.added -= std::chrono::microseconds(3h).count();
+    message.since = message.since.time() - 3h;
   });
   EXPECT_GE(outbox.Status().oldest, 2h);  // the two clocks may differ
   EXPECT_LE(outbox.Status().oldest, 4h);
+}
+
+TEST_P(OutboxTest, AFailureDoesNotAgeAMessageByItsDelay) {
+  const Date before = manager.StoreTime();
+  Add({.id = "later", .due = before.time() + 5h});
+  clock->Advance(5h + 1min);
+  if (manager.StoreTime() < before.time() + 5h) GTEST_SKIP() << "the clock is the server's";
+  bad = {"later"};
+  EXPECT_EQ(outbox.Status().oldest, 1min);
+  SendWhatIsDue();
+  EXPECT_EQ(outbox.Status().oldest, 1min);
+  clock->Advance(1h);
+  SendWhatIsDue(once);
+  EXPECT_TRUE(outbox.Retry("later"));
+  EXPECT_EQ(outbox.Status().oldest, 1h + 1min);
 }
 
 TEST_P(OutboxTest, MessagesOfOneOrderGoByTheirPosition) {
