@@ -114,7 +114,8 @@ class Dispatcher;
 /// Each message is a document of the collection, whose key is the message's id. Any number of
 /// processes may add and send. The store's clock tells what is due, and when a pause ends.
 ///
-/// A cheap handle that keeps its LockManager open. Thread-safe.
+/// A cheap handle that keeps its LockManager open. Thread-safe. One that was moved from throws
+/// std::logic_error.
 class DOCLOCK_EXPORT Outbox {
  public:
   /// Opens the collection. The options' `ttl` is the lease under which a message is sent: that of a

@@ -416,6 +416,7 @@ void Outbox::SendUntilStopped(const SendMessage& send, const DispatchOptions& op
 Dispatcher Outbox::Dispatch(SendMessage send, DispatchOptions options) const {
   if (!send) throw std::invalid_argument("doclock: Outbox::Dispatch needs a function that sends");
   Check(options);
+  static_cast<void>(messages_.manager());  // throws if this was moved from
   Dispatcher dispatcher;
   const auto run = [outbox = *this, send = std::move(send), options](const std::stop_token& stop) {
     outbox.SendUntilStopped(send, options, stop);

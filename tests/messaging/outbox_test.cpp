@@ -515,6 +515,17 @@ TEST_P(OutboxTest, BadOptionsAreNamed) {
   EXPECT_THROW((void)outbox.Dispatch(nullptr), std::invalid_argument);
 }
 
+// NOLINTBEGIN(bugprone-use-after-move)
+TEST_P(OutboxTest, OneThatWasMovedFromSaysSo) {
+  const auto send = [](const OutboxMessage&) {};
+  Outbox moved = std::move(outbox);
+  EXPECT_THROW(outbox.SendNext(send), std::logic_error);
+  EXPECT_THROW((void)outbox.Dispatch(send), std::logic_error);
+  EXPECT_THROW((void)outbox.Status(), std::logic_error);
+  EXPECT_FALSE(moved.SendNext(send));
+}
+// NOLINTEND(bugprone-use-after-move)
+
 DOCLOCK_FOR_ALL_STORES(OutboxTest);
 
 }  // namespace
