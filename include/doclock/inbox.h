@@ -35,7 +35,7 @@ class DOCLOCK_EXPORT Inbox {
   explicit Inbox(LockManager manager, const std::string& collection = "inbox");
 
   /// Stores the id with the transaction. If it is there already, Commit throws
-  /// DuplicateMessageException.
+  /// DuplicateMessageException. Its age counts from this call, not from the Commit.
   /// @throws std::invalid_argument for an empty id; what the verbs of Transaction throw;
   /// StoreException: the store is asked for the time
   void Accept(Transaction& transaction, const Key& id) const;
@@ -45,7 +45,8 @@ class DOCLOCK_EXPORT Inbox {
   /// Deletes the ids that were accepted this long ago, or longer; returns how many. A message that
   /// is delivered again afterwards counts as new, so choose a longer time than the broker may take.
   /// The store's clock tells the age. Several processes may call it at once.
-  /// @throws std::invalid_argument for a negative time; StoreException
+  /// @throws std::invalid_argument for a negative time; LockException kBusy if another program
+  /// holds the lock of one of them; StoreException, InDoubtException
   std::int64_t Forget(Duration older_than) const;
   /// Creates, unless it exists, the index by which Forget finds what is old. Affects speed only.
   /// @throws StoreException

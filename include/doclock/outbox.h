@@ -47,6 +47,7 @@ struct OutboxMessage {
                          ///< Drop decides.
   bool behind = false;   ///< It was due, and waits for an earlier message of its order.
   std::int64_t added{};  ///< When it was added, in microseconds since 1970, by the client's clock.
+  Date since{};          ///< When it was added, or first due if that was later.
   std::string error{};   ///< Why the last failed attempt failed. Diagnostic only.
   /// @}
 };
@@ -77,7 +78,7 @@ struct DispatchOptions {
   Duration retry_max = std::chrono::minutes(5);
   /// Called after an attempt that failed, with the message as it is stored now (`parked` tells
   /// whether it is given up), and what `send` threw. Also if storing that failed: then the attempt
-  /// is stored, and its `error` is not. Must not throw.
+  /// is stored, with the pause from its beginning on, and its `error` is not. Must not throw.
   std::function<void(const OutboxMessage&, const std::exception_ptr&)> on_failure = {};
   /// Called by a Dispatcher's threads if doclock itself threw, as while the store is away. The
   /// Dispatcher goes on after a pause. Must not throw.
@@ -113,7 +114,8 @@ class Dispatcher;
 /// Each message is a document of the collection, whose key is the message's id. Any number of
 /// processes may add and send. The store's clock tells what is due, and when a pause ends.
 ///
-/// A cheap handle that keeps its LockManager open. Thread-safe.
+/// A cheap handle that keeps its LockManager open. Thread-safe. One that was moved from throws
+/// std::logic_error.
 class DOCLOCK_EXPORT Outbox {
  public:
   /// Opens the collection. The options' `ttl` is the lease under which a message is sent: that of a
@@ -171,6 +173,7 @@ class DOCLOCK_EXPORT Outbox {
   void Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
                const DispatchOptions& options) const;
   void Finish(Locked<OutboxMessage>& message) const;
+  void WakeAfter(const std::string& order, const std::function<void()>& write) const;
   void WakeFirst(const std::string& order) const;
   void WakeSleepers(const std::stop_token& stop) const;
 

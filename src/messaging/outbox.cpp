@@ -40,19 +40,16 @@ Filter FirstOf(const std::string& order) {
   return Messages().Equal("order", order).OrderBy("position").Limit(1);
 }
 
-/// Since 1970.
-std::int64_t Microseconds(const Date& moment) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(moment.time().time_since_epoch())
-      .count();
-}
-
-/// Rises with each call in this process, so that messages keep the order in which they were added.
+/// In microseconds since 1970. Rises with each call in this process, so that messages keep the
+/// order in which they were added.
 std::int64_t NextMoment() {
   static std::atomic<std::int64_t> last = 0;
   std::int64_t before = last;
   std::int64_t moment = 0;
-  do moment = std::max(Microseconds(std::chrono::system_clock::now()), before + 1);
-  while (!last.compare_exchange_weak(before, moment));
+  do {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    moment = std::max<std::int64_t>(now / 1us, before + 1);
+  } while (!last.compare_exchange_weak(before, moment));
   return moment;
 }
 
@@ -115,6 +112,8 @@ constexpr auto kSearch = 5s;
 constexpr auto kLook = 1min;
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
+/// When a look is repeated that failed: one that always fails leaves time to send.
+constexpr auto kLookAgain = 2 * kPause;
 
 void Pause(const std::stop_token& stop) {
   std::mutex mutex;
@@ -159,7 +158,7 @@ void to_json(nlohmann::json& out, const OutboxMessage& message) {
       {"id", KeyToMember(message.id)}, {"payload", message.payload}, {"order", message.order},
       {"position", message.position},  {"due", message.due},         {"attempts", message.attempts},
       {"parked", message.parked},      {"behind", message.behind},   {"added", message.added},
-      {"error", message.error}};
+      {"since", message.since},        {"error", message.error}};
 }
 
 void from_json(const nlohmann::json& in, OutboxMessage& message) {
@@ -173,6 +172,7 @@ void from_json(const nlohmann::json& in, OutboxMessage& message) {
     in.at("parked").get_to(message.parked);
     in.at("behind").get_to(message.behind);
     in.at("added").get_to(message.added);
+    in.at("since").get_to(message.since);
     in.at("error").get_to(message.error);
   } catch (const nlohmann::json::exception&) {
     message = NoMessage(message.id, in);
@@ -195,6 +195,9 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
                       .due = message.due,
                       .added = NextMoment()};
   if (fresh.position == 0) fresh.position = fresh.added;
+  const std::chrono::sys_time<std::chrono::microseconds> added(
+      std::chrono::microseconds(fresh.added));
+  fresh.since = std::max(Date(added), fresh.due);
   CheckRoom(messages_, fresh);
   transaction.Insert(messages_, fresh);
   transaction.state()->OnRefused([](const detail::Failure& failure) {
@@ -233,8 +236,8 @@ bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const auto first = messages_.Find(FirstOf(order));
   if (first.empty() || first.front().key() == message.key()) return true;
   message->behind = true;
-  message.Release();
-  WakeFirst(order);  // the earlier one may have been sent since the look
+  // The earlier one may have been sent since the look.
+  WakeAfter(order, [&] { message.Release(); });
   return false;
 }
 
@@ -245,16 +248,21 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
   message->behind = false;
   message->parked = attempts >= options.max_attempts;  // once it is unlocked, see Status
   // By the store's clock, which tells what is due.
-  message->due = messages_.manager().StoreTime().time() + PauseAfter(attempts, options);
+  const auto after_pause = [this, pause = PauseAfter(attempts, options)] {
+    return messages_.manager().StoreTime().time() + pause;
+  };
+  message->due = after_pause();
   message.Save();  // before it is sent: a message that kills its process counts too
   try {
     send(*message);
   } catch (...) {
     const auto error = std::current_exception();
     message->error = TextOf(error);
-    const OutboxMessage failed = *message;
+    OutboxMessage failed = *message;
     std::exception_ptr unsaved;
     try {
+      message->due = after_pause();  // the attempt may have been longer than the pause
+      failed.due = message->due;
       message.Release();
     } catch (...) {
       unsaved = std::current_exception();
@@ -268,13 +276,23 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
 
 void Outbox::Finish(Locked<OutboxMessage>& message) const {
   const std::string order = message->order;
-  message.Erase();
-  WakeFirst(order);
+  WakeAfter(order, [&] { message.Erase(); });
 }
 
-/// Makes the first message of an order due if it sleeps. A client that puts a message to sleep, and
-/// one that deletes the message before it, call this *afterwards*: so one of the two sees what the
-/// other did.
+/// Puts a message to sleep, or deletes the one before it, and wakes the first of their order
+/// *afterwards*: so one of the two clients sees what the other did. If it fails, sleepers are
+/// looked for next.
+void Outbox::WakeAfter(const std::string& order, const std::function<void()>& write) const {
+  try {
+    write();
+    WakeFirst(order);
+  } catch (...) {
+    next_look_->store(0);
+    throw;
+  }
+}
+
+/// Makes the first message of an order due if it sleeps.
 void Outbox::WakeFirst(const std::string& order) const {
   if (order.empty()) return;
   auto first = messages_.Find(FirstOf(order));
@@ -296,13 +314,15 @@ void Outbox::WakeSleepers(const std::stop_token& stop) const {
     ~Rest() {
       // Many orders take long: no more than a tenth of the time.
       const auto end = steady_clock::now();
-      const auto pause = std::max<steady_clock::duration>(kLook, 9 * (end - begun));
-      next_look.store((end + pause).time_since_epoch().count());
+      const auto pause = std::max(least, 9 * (end - begun));
+      auto unchanged = kNever;  // else WakeAfter asks for another look
+      next_look.compare_exchange_strong(unchanged, (end + pause).time_since_epoch().count());
     }
     std::atomic<std::chrono::nanoseconds::rep>& next_look;
+    steady_clock::duration least = kLookAgain;
     const steady_clock::time_point begun = steady_clock::now();
   };
-  const Rest rest{*next_look_};
+  Rest rest{*next_look_};
   std::set<std::string> orders;
   std::vector<Snapshot<OutboxMessage>> strangers;
   messages_.ForEach(Messages().Equal("behind", true), [&](Snapshot<OutboxMessage>& message) {
@@ -320,6 +340,7 @@ void Outbox::WakeSleepers(const std::stop_token& stop) const {
     if (stop.stop_requested()) return;
     WakeFirst(order);
   }
+  rest.least = kLook;
 }
 
 OutboxStatus Outbox::Status() const {
@@ -328,13 +349,8 @@ OutboxStatus Outbox::Status() const {
   messages_.ForEach(Filter{}, [&](const Snapshot<OutboxMessage>& message) {
     const bool parked = message->parked && !message.locked();
     ++(parked ? status.parked : status.pending);
-    if (parked || message->added <= 0) return;  // what was not added is no message
-    // After an attempt `due` is the end of a pause.
-    const bool is_new = message->attempts == 0;
-    if (is_new && message->due > now) return;
-    const std::int64_t since =
-        is_new ? std::max(message->added, Microseconds(message->due)) : message->added;
-    const std::chrono::milliseconds age((Microseconds(now) - since) / 1000);
+    if (parked || message->since <= Date()) return;  // what was not added is no message
+    const std::chrono::milliseconds age = now.time() - message->since.time();
     status.oldest = std::max(status.oldest, age);
   });
   return status;
@@ -400,6 +416,7 @@ void Outbox::SendUntilStopped(const SendMessage& send, const DispatchOptions& op
 Dispatcher Outbox::Dispatch(SendMessage send, DispatchOptions options) const {
   if (!send) throw std::invalid_argument("doclock: Outbox::Dispatch needs a function that sends");
   Check(options);
+  static_cast<void>(messages_.manager());  // throws if this was moved from
   Dispatcher dispatcher;
   const auto run = [outbox = *this, send = std::move(send), options](const std::stop_token& stop) {
     outbox.SendUntilStopped(send, options, stop);

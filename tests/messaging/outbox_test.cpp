@@ -178,6 +178,21 @@ TEST_P(OutboxTest, ThePauseDoublesUpToALimit) {
   }
 }
 
+TEST_P(OutboxTest, ThePauseBeginsWhenTheAttemptFailsHoweverLongItTook) {
+  Add({.id = "m"});
+  Date failed, told;
+  DispatchOptions options{.retry_min = 1h, .retry_max = 1h};
+  options.on_failure = [&](const OutboxMessage& message, auto&) { told = message.due; };
+  const auto send = [&](const OutboxMessage&) {
+    clock->Advance(2h);
+    failed = manager.StoreTime();
+    throw std::runtime_error("no route");
+  };
+  EXPECT_TRUE(outbox.SendNext(send, options));
+  EXPECT_GE(told, failed.time() + 1h);
+  EXPECT_EQ(Stored("m", "outbox").value().at("due").get<Date>(), told);
+}
+
 TEST_P(OutboxTest, AMessageThatFailsTooOftenIsParkedUntilItIsRetried) {
   bad = {"m"};
   Add({.id = "m"});
@@ -215,14 +230,14 @@ TEST_P(OutboxTest, AMessageIsNotParkedYetWhileItsLastAttemptIsUnderWay) {
   EXPECT_THAT(Parked(), ElementsAre("m"));
 }
 
-TEST_P(OutboxTest, ATimeOfAddingThatIsNoneOfThePastIsNoAge) {
-  using Limits = std::numeric_limits<std::int64_t>;
+TEST_P(OutboxTest, ATimeThatIsNoneOfThePastIsNoAge) {
+  using Limits = Date::TimePoint;
   Add({.id = "m"});
-  for (const std::int64_t added : {Limits::min(), std::int64_t{0}, Limits::max()}) {
+  for (const Date since : {Limits::min(), Limits(), Limits::max()}) {
     LockingRepository<OutboxMessage>(manager, "outbox").Update("m", [&](OutboxMessage& message) {
-      message.added = added;
+      message.since = since;
     });
-    EXPECT_EQ(outbox.Status().oldest, 0ms) << added;
+    EXPECT_EQ(outbox.Status().oldest, 0ms) << since.time().time_since_epoch().count();
   }
 }
 
@@ -246,10 +261,25 @@ TEST_P(OutboxTest, TheOldestIsTheOneThatIsDueForLongest) {
   EXPECT_EQ(outbox.Status().oldest, 0ms);
   Add({.id = "waits"});
   LockingRepository<OutboxMessage>(manager, "outbox").Update("waits", [&](OutboxMessage& message) {
-    message.added -= std::chrono::microseconds(3h).count();
+    message.since = message.since.time() - 3h;
   });
   EXPECT_GE(outbox.Status().oldest, 2h);  // the two clocks may differ
   EXPECT_LE(outbox.Status().oldest, 4h);
+}
+
+TEST_P(OutboxTest, AFailureDoesNotAgeAMessageByItsDelay) {
+  const Date before = manager.StoreTime();
+  Add({.id = "later", .due = before.time() + 5h});
+  clock->Advance(5h + 1min);
+  if (manager.StoreTime() < before.time() + 5h) GTEST_SKIP() << "the clock is the server's";
+  bad = {"later"};
+  EXPECT_EQ(outbox.Status().oldest, 1min);
+  SendWhatIsDue();
+  EXPECT_EQ(outbox.Status().oldest, 1min);
+  clock->Advance(1h);
+  SendWhatIsDue(once);
+  EXPECT_TRUE(outbox.Retry("later"));
+  EXPECT_EQ(outbox.Status().oldest, 1h + 1min);
 }
 
 TEST_P(OutboxTest, MessagesOfOneOrderGoByTheirPosition) {
@@ -315,6 +345,42 @@ TEST_P(OutboxTest, AMessageThatNoProcessWakesIsFoundByTheNextOne) {
   }
   EXPECT_THAT(Parked(), ElementsAre("a0")) << "it is no message";
   EXPECT_THAT(tried, ::testing::UnorderedElementsAre("a1", "a2", "b1", "b2"));
+}
+
+/// Whichever call fails after the first one was sent, and for how long.
+TEST_P(OutboxTest, AnOutageLeavesNoMessageAsleepInAProcessThatLives) {
+  const auto add_both = [&] {
+    tried.clear();
+    Add({.id = "m1", .order = "a"});
+    Add({.id = "m2", .order = "a"});
+  };
+  const auto note = [&](const OutboxMessage& message) { tried.push_back(message.id.ToString()); };
+  for (const auto kind : {Fault::Kind::kErrorBefore, Fault::Kind::kLostAfter}) {
+    int calls = 0;
+    for (bool failed = true; failed; ++calls) {
+      SCOPED_TRACE("without its call " + std::to_string(calls));
+      add_both();
+      const auto send = [&](const OutboxMessage& message) {
+        note(message);
+        EXPECT_TRUE(outbox.SendNext(note));  // the second one falls asleep
+        store->Inject({.kind = kind, .skip = calls, .times = std::numeric_limits<int>::max()});
+      };
+      failed = false;
+      try {
+        outbox.SendNext(send);
+      } catch (const StoreException&) {
+        failed = true;
+      }
+      store->Heal();
+      EndLeases();
+      clock->Advance(1h);
+      while (outbox.SendNext(note)) {
+      }
+      EXPECT_THAT(tried, Contains("m2"));
+      EXPECT_EQ(outbox.Status().pending, 0);
+    }
+    EXPECT_GT(calls, 2);  // to delete it, and to wake the next
+  }
 }
 
 TEST_P(OutboxTest, ADroppedMessageLetsThoseBehindItGo) {
@@ -448,6 +514,17 @@ TEST_P(OutboxTest, BadOptionsAreNamed) {
   refused({.retry_max = Duration::Max()}, "retry_max");
   EXPECT_THROW((void)outbox.Dispatch(nullptr), std::invalid_argument);
 }
+
+// NOLINTBEGIN(bugprone-use-after-move)
+TEST_P(OutboxTest, OneThatWasMovedFromSaysSo) {
+  const auto send = [](const OutboxMessage&) {};
+  Outbox moved = std::move(outbox);
+  EXPECT_THROW(outbox.SendNext(send), std::logic_error);
+  EXPECT_THROW((void)outbox.Dispatch(send), std::logic_error);
+  EXPECT_THROW((void)outbox.Status(), std::logic_error);
+  EXPECT_FALSE(moved.SendNext(send));
+}
+// NOLINTEND(bugprone-use-after-move)
 
 DOCLOCK_FOR_ALL_STORES(OutboxTest);
 

@@ -16,7 +16,7 @@ using doclock::testing::Fault;
 
 class LeaderElectionRecipe : public ::testing::TestWithParam<doclock::StoreKind> {
  protected:
-  LeaderElectionRecipe() { prices.Insert(Prices{"today"}); }
+  LeaderElectionRecipe() { Prepare(prices); }
 
   /// Leads under the name "prices". The term of this number (from 1) is the last.
   void LeadFor(int terms, const Term& term) {
@@ -94,6 +94,12 @@ TEST_P(LeaderElectionRecipe, WaitsThroughAnOutage) {
   store->Inject({.kind = Fault::Kind::kLostAfter, .op = doclock::OpKind::kAcquire});
   LeadFor(1, [&](doclock::HeldLock& lock, const std::stop_token&) { Publish(prices, lock); });
   EXPECT_EQ(Round(), 1);
+}
+
+TEST_P(LeaderElectionRecipe, ACandidateThatPreparesChangesNothingOfTheLeaders) {
+  const std::int64_t version = prices.Find("today").value().version();
+  Prepare(prices);
+  EXPECT_EQ(prices.Find("today").value().version(), version);
 }
 
 TEST_P(LeaderElectionRecipe, ALeaderThatWasOvertakenUnnoticedWritesNothing) {
