@@ -47,9 +47,10 @@ class DOCLOCK_EXPORT LockAdmin {
   /// NotFoundException if there is no such document
   /// @{
 
-  /// Renews the lease of the lock (or the share) from now on, with this length (zero: its own). A
-  /// renewal never shortens a lease, and does not revive one that has expired. The handle does not
-  /// learn of it, and goes on renewing. Returns the lock. `lock.version` is ignored.
+  /// Renews the lease of the lock (or the share) from now on, with this length (zero: its own;
+  /// another library's document tells none, so its lease stays as it is). A renewal never shortens
+  /// a lease, and does not revive one that has expired. The handle does not learn of it, and goes
+  /// on renewing. Returns the lock. `lock.version` is ignored.
   /// @throws std::invalid_argument for a ttl that is not kMinTtl to kMaxTtl
   LockStatus Renew(const Key& key, const LockFields& lock, Duration ttl = {}) const;
   /// Releases the lock (or the share), also one that has expired if no other client has taken it.

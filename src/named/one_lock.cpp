@@ -51,8 +51,13 @@ LockStatus LockAdmin::Renew(const Key& key, const LockFields& lock, Duration ttl
   op.mode = status.mode;
   op.ttl = ttl == Duration() ? status.ttl : ttl.ms();
   op.keep_process = true;
-  StoreOp* const alone = &op;
-  binding.engine->store().Execute({&alone, 1}, binding.engine->options().call_budget.ms());
+  // Documents of another library tell when a lease ends, and not how long it is.
+  if (ttl == Duration() && binding.collection->turns() != nullptr) {
+    op.status = status.expired ? OpStatus::kLost : OpStatus::kDone;
+  } else {
+    StoreOp* const alone = &op;
+    binding.engine->store().Execute({&alone, 1}, binding.engine->options().call_budget.ms());
+  }
   if (op.status == OpStatus::kLost || op.status == OpStatus::kMissing) {
     Throw(Errc::kNotOwner, binding, key, "doclock: the given id does not lock ", " any more");
   }

@@ -234,6 +234,25 @@ TEST_P(Layouts, ARenewalNeverShortens) {
   EXPECT_EQ(Stored(), before);
 }
 
+/// Their documents tell no length of a lease, so there is none to begin anew.
+TEST_P(Layouts, ARenewalOfTheirsWithoutALengthChangesNothing) {
+  const LockManager manager(OpenMongodbStore(database_.uri(), options_));
+  const LockAdmin admin = LockProvider(manager, "locks").Admin();
+  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
+  LockFields theirs;
+  theirs.id = locks_.Read(key_).lock_id;
+  const std::string before = Stored();
+  EXPECT_LE(admin.Renew(job_, theirs).remaining, kTtl + kMostMargin);
+  EXPECT_EQ(Stored(), before);
+  Expire();
+  try {
+    admin.Renew(job_, theirs);
+    ADD_FAILURE() << "it is over";
+  } catch (const LockException& error) {
+    EXPECT_EQ(error.code(), Errc::kNotOwner);
+  }
+}
+
 TEST_P(Layouts, AHandOverIsAGrantAtTheNextToken) {
   const AcquireOp held = Take();
   GrantRequest next;

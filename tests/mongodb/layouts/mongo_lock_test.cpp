@@ -365,6 +365,11 @@ TEST_P(MongoLock, TheirsAreShownRenewedBrokenAndPurged) {
     EXPECT_EQ(locks[0].holder.name, "gopher");
     EXPECT_FALSE(locks[0].expired);
     const Uuid shown = locks_.Read(key_).lock_id;
+    LockFields theirs;
+    theirs.id = shown;
+    const auto before = Document();
+    EXPECT_EQ(admin.Renew("job", theirs).holder.name, "gopher");
+    EXPECT_EQ(Document(), before) << "it has no length that could begin anew";
     EXPECT_EQ(locks_.Renew(key_, shown, 60s).status, OpStatus::kDone);
     EXPECT_GT(
         TimeAt(Document()["exclusive"], "expiresAt") - TimeAt(Document()["exclusive"], "createdAt"),
