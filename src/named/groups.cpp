@@ -81,7 +81,7 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
     LockStatus& lock = members[i].lock;
     const OpStatus status = renewals[i].status;
     if (status == OpStatus::kDone) {
-      lock.remaining = std::max(lock.remaining, renewals[i].ttl);
+      named::NoteRenewed(lock, renewals[i].ttl);
       outcome.Done(std::move(lock));
     } else if (status != OpStatus::kLost && status != OpStatus::kMissing) {
       outcome.Failed(std::move(lock), detail::FailureOf(renewals[i])->code);

@@ -1,6 +1,5 @@
 /// Renewing and releasing a lock by its id, by a client that has no handle.
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -62,7 +61,7 @@ LockStatus LockAdmin::Renew(const Key& key, const LockFields& lock, Duration ttl
     Throw(Errc::kNotOwner, binding, key, "doclock: the given id does not lock ", " any more");
   }
   if (op.status != OpStatus::kDone) detail::ThrowIf(detail::FailureOf(op));
-  status.remaining = std::max(status.remaining, op.ttl);
+  named::NoteRenewed(status, op.ttl);
   return status;
 }
 

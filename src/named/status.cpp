@@ -55,6 +55,10 @@ LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point no
   return lock;
 }
 
+void NoteRenewed(LockStatus& lock, std::chrono::milliseconds ttl) {
+  lock.ttl = lock.remaining = std::max(lock.remaining, ttl);
+}
+
 bool Matches(const LockStatus& lock, const LockFilter& filter) {
   const auto differs = [](const std::string& wanted, const std::string& is) {
     return !wanted.empty() && wanted != is;

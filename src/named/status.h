@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "doclock/lock_status.h"
@@ -9,6 +10,9 @@ namespace doclock::named {
 
 /// A lock as users see it. `now` is the wall clock.
 LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point now);
+
+/// Its lease was renewed with this length, which never shortens it.
+void NoteRenewed(LockStatus& lock, std::chrono::milliseconds ttl);
 
 /// What a message says of a malformed lock, behind its name.
 std::string WhyMalformed(const LockRow& row);

@@ -43,7 +43,9 @@ TEST_P(GroupsTest, LocksOfDocumentsHaveGroupsToo) {
   const LockingRepository<nlohmann::json> documents(manager, "documents");
   auto document = documents.Lock({"1", nlohmann::json{{"n", 1}}}, {.group = "g"});
   (*document)["n"] = 2;
-  EXPECT_THAT(NamesOf(documents.Admin().RenewGroup("g", 10min)), ElementsAre("1"));
+  const auto renewed = documents.Admin().RenewGroup("g", 10min);
+  EXPECT_THAT(NamesOf(renewed), ElementsAre("1"));
+  EXPECT_EQ(renewed[0].ttl, 10min);
   EXPECT_THAT(NamesOf(documents.Admin().ReleaseGroup("g")), ElementsAre("1"));
   EXPECT_EQ(CodeOf([&] { document.Release(); }), Errc::kLost);
   EXPECT_EQ((**documents.Find("1"))["n"], 1);

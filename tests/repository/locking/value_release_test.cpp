@@ -101,6 +101,16 @@ TEST_P(ValueReleaseTest, WorksFromAnotherProcess) {
   EXPECT_EQ(Stored("1", "orders"), json({{"total", 13}}));
 }
 
+TEST_P(ValueReleaseTest, ARenewalByItsIdTellsTheNewLease) {
+  auto order = orders.Lock({"1", Order{"1", 10, {}}}, {.ttl = 10s, .renew = false});
+  const LockAdmin admin = orders.Admin();
+  EXPECT_EQ(admin.Renew("1", order->lock).ttl, 10s);
+  const LockStatus told = admin.Renew("1", order->lock, 60s);
+  EXPECT_EQ(told.ttl, 60s);
+  EXPECT_EQ(told.remaining, 60s);
+  EXPECT_EQ(admin.Status({.key = Key("1")}).at(0).ttl, told.ttl);
+}
+
 TEST_P(ValueReleaseTest, ADetachedLockEndsWithItsLease) {
   orders.Lock({"1", Order{"1", 10, {}}}).Detach();
   EXPECT_FALSE(orders.TryLock("1"));
