@@ -234,7 +234,8 @@ std::string PostgresqlFence(const std::string& collection, const Key& key, std::
          " WHERE key_kind = " + std::to_string(columns.kind) +
          " AND key_number = " + std::to_string(columns.number) +
          " AND key_text = " + postgresql::QuotedText(columns.text) +
-         " AND lock_id IS NOT NULL AND lock_fence = " + std::to_string(fence) + " FOR SHARE";
+         " AND lock_id IS NOT NULL AND lock_shares IS NULL AND lock_fence = " +
+         std::to_string(fence) + " FOR SHARE";
 }
 
 }  // namespace doclock
