@@ -8,6 +8,7 @@
 #include "postgresql/client/quoted.h"
 #include "postgresql/tables/rows.h"
 #include "postgresql/tables/texts.h"
+#include "rules/lock_state.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -60,10 +61,14 @@ std::string IsText(const std::string& member) {
   return " AND coalesce(jsonb_typeof(lock_owner -> '" + member + "'), 'string') = 'string'";
 }
 
+std::string LongestTtl() { return std::to_string(rules::kLongestLease.count()); }
+
 /// The lock is as records::FromJson reads it. Of what is malformed the long way tells.
 std::string Sound() {
   return " AND lock_version BETWEEN 0 AND 4611686018427387903 AND lock_born IS NOT NULL"
-         " AND coalesce(lock_ttl BETWEEN 0 AND 31536000000, true)"
+         " AND coalesce(lock_ttl BETWEEN 0 AND " +
+         LongestTtl() +
+         ", true)"
          " AND coalesce(lock_fence BETWEEN 0 AND 4611686018427387903, true)" +
          IsTime("lock_time") + IsTime("lock_since") + IsTime("lock_closed") + IsText("name") +
          IsText("host") +
@@ -162,8 +167,9 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       renew(table, {{"id", "uuid"}, {"ttl", "int8"}},
             "lock_id = given.id" + std::string(kAlone) + Sound() + " AND " + kEnd +
                 " > clock_timestamp()",
-            "lock_time = given.now, lock_ttl = greatest(given.ttl, ceil(extract(epoch FROM " +
-                std::string(kEnd) + " - given.now) * 1000)::int8)",
+            "lock_time = given.now, lock_ttl = least(" + LongestTtl() +
+                ", greatest(given.ttl, ceil(extract(epoch FROM " + kEnd +
+                " - given.now) * 1000)::int8))",
             "1", true),
       release(HolderUpdate(
           table, WithBody({"mark", "uuid"}),

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "doclock/uuid.h"
+#include "rules/lock_state.h"
 #include "sqlite/db/statement.h"
 #include "sqlite/locks/lock_columns.h"
 
@@ -25,7 +26,7 @@ class Columns {
     return std::chrono::nanoseconds(Integer(column, 0, INT64_MAX / 2));
   }
   std::chrono::milliseconds Ttl(int column) noexcept {
-    return std::chrono::milliseconds(Integer(column, 0, kLongestTtl.count()));
+    return std::chrono::milliseconds(Integer(column, 0, rules::kLongestLease.count()));
   }
   Uuid Id(int column) noexcept {
     const auto id = row_.Id(column);
