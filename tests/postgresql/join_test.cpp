@@ -165,13 +165,23 @@ TEST_F(PostgresqlJoin, MayReadTheTablesOfTheLibraryAndWritesNoneOfThem) {
     ExpectRefused([&](PGconn* connection) { Value(connection, sql); },
                   "wrote doclock's table doclock_c_orders");
   }
-  ExpectRefused([](PGconn* connection) { Value(connection, "DELETE FROM doclock_meta"); },
-                "wrote doclock's table doclock_meta");
+  for (const char* sql : {"DELETE FROM doclock_meta", "ALTER TABLE doclock_meta RENAME TO mine",
+                          "DROP TABLE doclock_meta"}) {
+    SCOPED_TRACE(sql);
+    ExpectRefused([&](PGconn* connection) { Value(connection, sql); },
+                  "wrote doclock's table doclock_meta");
+  }
+  ExpectRefused(
+      [](PGconn* connection) {
+        Value(connection, "ALTER TABLE invoices RENAME TO doclock_c_mine");
+      },
+      "wrote doclock's table doclock_c_mine");
   auto order = orders_.Lock("7");
   Commit(order, [](PGconn* connection) {
     Value(connection, "SELECT * FROM doclock_c_orders, doclock_meta");
     Value(connection, "SELECT * FROM doclock_c_orders FOR SHARE");
     Value(connection, "SAVEPOINT s; DELETE FROM doclock_c_orders; ROLLBACK TO s");
+    Value(connection, "DROP TABLE invoices");
   });
   EXPECT_EQ(Stored(), 2);
 }
