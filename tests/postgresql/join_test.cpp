@@ -274,6 +274,20 @@ TEST_F(PostgresqlJoin, WhoseConnectionBreaksStoresNothing) {
   ExpectRefused<std::range_error>(throws, "away");
 }
 
+TEST_F(PostgresqlJoin, RunsAgainIfTheConnectionBreaksBehindIt) {
+  auto order = orders_.Lock("7");
+  int runs = 0;
+  Commit(order, [&](PGconn* connection) {
+    Value(connection, "INSERT INTO invoices VALUES('a')");
+    if (++runs > 1) return;
+    schema_.raw().Run("SELECT pg_terminate_backend(" + std::to_string(PQbackendPID(connection)) +
+                      ", 5000)");
+  });
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(Invoices(), "1");
+  EXPECT_EQ(Stored(), 2);
+}
+
 TEST_F(PostgresqlJoin, RunsAgainAfterACommitThatOthersRacedOrTheServerLost) {
   for (const char* sql : {"RAISE EXCEPTION USING ERRCODE = '40001'",
                           "PERFORM pg_terminate_backend(pg_backend_pid())"}) {
