@@ -9,7 +9,6 @@
 #include "document/json/row_filter.h"
 #include "postgresql/client/quoted.h"
 #include "postgresql/tables/texts.h"
-#include "rules/lock_state.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -17,11 +16,9 @@ namespace {
 using Json = nlohmann::json;
 
 /// A lock that is over, or none. The server's clock goes on while it searches: later all the more.
-std::string IsFree() {
-  return " AND (lock_id IS NULL OR lock_time IS NULL OR lock_ttl IS NULL"
-         " OR lock_time + least(lock_ttl, " +
-         std::to_string(rules::kLongestLease.count()) + ") * interval '1 ms' <= clock_timestamp())";
-}
+constexpr const char* kFree =
+    " AND (lock_id IS NULL OR lock_time IS NULL OR lock_ttl IS NULL"
+    " OR lock_time + least(lock_ttl, 31536000000) * interval '1 ms' <= clock_timestamp())";
 /// What is malformed counts as locked.
 constexpr const char* kLocked = " AND (lock_id IS NOT NULL OR lock_version < 0)";
 
@@ -230,7 +227,7 @@ Where WhereOf(const Filter& filter) {
   Where where;
   if (const auto key = EqualKey(filter)) AddKeyTo(where, *key);
   for (const Filter::Condition& condition : filter.conditions()) AddTo(where, filter, condition);
-  if (filter.lock_state() == Filter::LockState::kFree) where.sql += IsFree();
+  if (filter.lock_state() == Filter::LockState::kFree) where.sql += kFree;
   if (filter.lock_state() == Filter::LockState::kLocked) where.sql += kLocked;
   return where;
 }

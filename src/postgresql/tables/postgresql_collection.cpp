@@ -8,7 +8,6 @@
 #include "postgresql/client/quoted.h"
 #include "postgresql/tables/rows.h"
 #include "postgresql/tables/texts.h"
-#include "rules/lock_state.h"
 
 namespace doclock::postgresql {
 namespace {

@@ -1,6 +1,5 @@
 #include "sqlite/db/sql.h"
 
-#include "rules/lock_state.h"
 #include "sqlite/schema/table_names.h"
 
 namespace doclock::sqlite {
@@ -17,8 +16,7 @@ constexpr const char* kSetLock =
 constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
 /// The length of a lease that is renewed at ?3, as rules::Lease::Renew.
 std::string RenewedTtl(const std::string& given, const std::string& left = kLeft) {
-  return "min(" + std::to_string(rules::kLongestLease.count()) + ", max(" + given + ", " + left +
-         "))";
+  return "min(31536000000, max(" + given + ", " + left + "))";
 }
 /// A share of this process, in this boot.
 constexpr const char* kLiveHere = "renewed + ttl*1000000 > ?3 AND slot=?4 AND boot=?5";

@@ -10,6 +10,8 @@
 
 namespace doclock::sqlite {
 
+static_assert(rules::kLongestLease.count() == 31'536'000'000, "as sqlite/db/sql.h has it");
+
 /// Takes values out of a row and remembers whether one had a wrong type or range.
 class Columns {
  public:
