@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "locking/database.h"
 #include "locking/order.h"
 #include "rules/fault.h"
 
@@ -69,6 +70,8 @@ bool Join(CommitOp& commit, void* native) {
   try {
     commit.join(native);
     return true;
+  } catch (const Raced&) {  // the connection was lost around it, say
+    throw;
   } catch (...) {
     commit.thrown = std::current_exception();
     ForEach(commit, &StoreOp::MakePending);

@@ -42,7 +42,7 @@ DOCLOCK_EXPORT void Reopen(CommitOp& commit) noexcept;
 /// One was refused, so the others are not stored.
 DOCLOCK_EXPORT void KeepOnly(const StoreOp& refused, const CommitOp& commit) noexcept;
 
-/// Calls the joined work. False: it threw, and nothing is to be stored.
+/// Calls the joined work. False: it threw, and nothing is to be stored. @throws Raced
 DOCLOCK_EXPORT bool Join(CommitOp& commit, void* native);
 
 /// Guarded, with all operations; none has a result if it throws.

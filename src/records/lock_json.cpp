@@ -23,7 +23,6 @@ using rules::Share;
 constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
 /// No clock that counts from a boot reaches this; the sum of two does not overflow.
 constexpr std::int64_t kLatestTime = std::int64_t{1} << 61;
-constexpr std::int64_t kLongestTtl = std::int64_t{1000} * 3600 * 24 * 365;
 
 std::int64_t Count(TimePoint time) noexcept { return time.time_since_epoch().count(); }
 
@@ -67,7 +66,7 @@ class Members {
     return number;
   }
   [[nodiscard]] std::chrono::milliseconds Length(const char* name) const {
-    return std::chrono::milliseconds(Number(name, kLongestTtl));
+    return std::chrono::milliseconds(Number(name, rules::kLongestLease.count()));
   }
   [[nodiscard]] TimePoint Time(const char* name) const {
     return TimePoint(TimePoint::duration(Number(name, kLatestTime)));

@@ -20,6 +20,10 @@ inline std::chrono::milliseconds RoundUp(std::chrono::nanoseconds rest) noexcept
   return std::chrono::ceil<std::chrono::milliseconds>(rest);
 }
 
+/// Far above what can be asked for; the sum with a time does not overflow. What is stored is no
+/// longer: a store takes more for malformed.
+inline constexpr std::chrono::milliseconds kLongestLease = std::chrono::hours(24 * 365);
+
 /// A lease is over `ttl` after its last sign of life.
 struct Lease {
   TimePoint since{};  ///< Of the grant, the last renewal or the last checkpoint.
@@ -34,9 +38,9 @@ struct Lease {
     return RoundUp(ttl - (now - since));
   }
   /// Renews the lease; never shortens it, so that renewals of different lengths may arrive in any
-  /// order.
+  /// order. (A clock that was set back for years does: such a lease is cut to the longest.)
   void Renew(std::chrono::milliseconds length, TimePoint now) noexcept {
-    ttl = std::max(length, Left(now));
+    ttl = std::min(std::max(length, Left(now)), kLongestLease);
     since = now;
   }
   /// Ends the lease now, unless it is over.

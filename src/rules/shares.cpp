@@ -99,8 +99,9 @@ void RenewShare(RenewOp& op, LockState& state, TimePoint now, std::int64_t insta
     op.status = OpStatus::kLost;
     return;
   }
+  const TimePoint end = share->lease.End();
   RenewLease(op, share->lease, now, instance);
-  CoverToo(state, *share);
+  share->lease.End() < end ? Cover(state, now) : CoverToo(state, *share);
   op.status = OpStatus::kDone;
 }
 

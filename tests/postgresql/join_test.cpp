@@ -165,13 +165,23 @@ TEST_F(PostgresqlJoin, MayReadTheTablesOfTheLibraryAndWritesNoneOfThem) {
     ExpectRefused([&](PGconn* connection) { Value(connection, sql); },
                   "wrote doclock's table doclock_c_orders");
   }
-  ExpectRefused([](PGconn* connection) { Value(connection, "DELETE FROM doclock_meta"); },
-                "wrote doclock's table doclock_meta");
+  for (const char* sql : {"DELETE FROM doclock_meta", "ALTER TABLE doclock_meta RENAME TO mine",
+                          "DROP TABLE doclock_meta"}) {
+    SCOPED_TRACE(sql);
+    ExpectRefused([&](PGconn* connection) { Value(connection, sql); },
+                  "wrote doclock's table doclock_meta");
+  }
+  ExpectRefused(
+      [](PGconn* connection) {
+        Value(connection, "ALTER TABLE invoices RENAME TO doclock_c_mine");
+      },
+      "wrote doclock's table doclock_c_mine");
   auto order = orders_.Lock("7");
   Commit(order, [](PGconn* connection) {
     Value(connection, "SELECT * FROM doclock_c_orders, doclock_meta");
     Value(connection, "SELECT * FROM doclock_c_orders FOR SHARE");
     Value(connection, "SAVEPOINT s; DELETE FROM doclock_c_orders; ROLLBACK TO s");
+    Value(connection, "DROP TABLE invoices");
   });
   EXPECT_EQ(Stored(), 2);
 }
@@ -262,6 +272,20 @@ TEST_F(PostgresqlJoin, WhoseConnectionBreaksStoresNothing) {
     throw std::range_error("away");
   };
   ExpectRefused<std::range_error>(throws, "away");
+}
+
+TEST_F(PostgresqlJoin, RunsAgainIfTheConnectionBreaksBehindIt) {
+  auto order = orders_.Lock("7");
+  int runs = 0;
+  Commit(order, [&](PGconn* connection) {
+    Value(connection, "INSERT INTO invoices VALUES('a')");
+    if (++runs > 1) return;
+    schema_.raw().Run("SELECT pg_terminate_backend(" + std::to_string(PQbackendPID(connection)) +
+                      ", 5000)");
+  });
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(Invoices(), "1");
+  EXPECT_EQ(Stored(), 2);
 }
 
 TEST_F(PostgresqlJoin, RunsAgainAfterACommitThatOthersRacedOrTheServerLost) {

@@ -186,6 +186,18 @@ TEST_F(PostgresqlStoreShortCuts, NeverShortenALease) {
   EXPECT_GT(things_.Read(short_).remaining, 20s);
 }
 
+/// Else nobody could read the lock that a holder renewed after the server's clock was set back.
+TEST_F(PostgresqlStoreShortCuts, MakeNoLeaseThatIsLongerThanReadersTake) {
+  const Uuid id = NewUuid();
+  Lock(id);
+  Set("lock_time = now() + interval '400 days'");
+  Compare<RenewOp>([&](RenewOp& op) { op.lock_id = id, op.ttl = kTtl; });
+  const ReadOp read = things_.Read(short_);
+  EXPECT_EQ(read.detail, nullptr);
+  EXPECT_GT(read.remaining, 364 * 24h);
+  EXPECT_TRUE(Try(*std::make_unique<WriteOp>(Release(id))));
+}
+
 TEST_F(PostgresqlStoreShortCuts, FindNothingToDoWhereTheRulesHaveToDecide) {
   const Uuid id = NewUuid();
   AcquireOp acquire = Acquire();

@@ -382,6 +382,25 @@ TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
   EXPECT_EQ(holds(), "0");
 }
 
+/// A share leaves the fence of the exclusive grant before it, and has a lock id too.
+TEST_F(PostgresqlStore, AFenceInSqlDoesNotHoldOnceSomebodyHasAShare) {
+  Client things = Things(*store_);
+  for (const char* const key : {"over", "released"}) {
+    SCOPED_TRACE(key);
+    const AcquireOp grant = things.Create(key);
+    schema_.raw().Run("UPDATE doclock_c_things SET lock_time = now() - interval '1 hour'");
+    if (key == std::string("released")) things.Release(key, grant.grant.lock_id);
+    ASSERT_EQ(things.Acquire(key, {.mode = LockMode::kShared}).status, OpStatus::kDone);
+    const std::string fence = std::to_string(grant.version);
+    ASSERT_EQ(schema_.raw().Run("SELECT count(lock_id) FROM doclock_c_things WHERE lock_fence = " +
+                                fence + " AND key_text = '" + key + "'"),
+              "1");
+    EXPECT_EQ(schema_.raw().Run("WITH held AS (" + PostgresqlFence("things", key, grant.version) +
+                                ") SELECT count(*) FROM held"),
+              "0");
+  }
+}
+
 TEST_F(PostgresqlStore, FencesKeysOfAnyKind) {
   Client things = Things(*store_);
   const Key keys[] = {Key("it's \\ \1"), Key(std::string(1, '\0')), Key(-7), Key(NewUuid())};

@@ -52,6 +52,25 @@ TEST_F(HolderRules, ARenewalIsOfALiveLeaseAndNeverEndsItSooner) {
   }
 }
 
+TEST_F(HolderRules, ARenewalAfterTheClockWasSetBackIsNoLongerThanWhatStoresTake) {
+  ForEachState([&](const LockState& before) {
+    for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+      LockState state = before;
+      RenewOp op(collection_, key_);
+      op.lock_id = mode == LockMode::kShared ? kShares[0] : kHolder;
+      op.ttl = kTtl;
+      op.mode = mode;
+      if (!MayRenew(op, state, kNow)) continue;
+      const TimePoint back = kNow - std::chrono::hours(24 * 400);
+      Renew(op, state, back);
+      const Lease& lease =
+          mode == LockMode::kShared ? state.LiveShare(op.lock_id, back)->lease : state.lease;
+      EXPECT_EQ(lease, (Lease{back, kLongestLease, lease.instance})) << TextOf(before);
+      EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
+    }
+  });
+}
+
 TEST_F(HolderRules, AWriteGoesByIdAndVersionAndNeverByTime) {
   for (const Uuid& id : kIds) {
     for (const std::int64_t expected : {kAnyVersion, kVersion, kVersion - 1, kVersion + 1}) {

@@ -149,7 +149,7 @@ std::string FaultOfState(const LockState& state) {
   }
   if (state.IsShared() == state.shares.empty()) return "shares without their id, or the reverse";
   if (!state.IsShared()) return {};
-  TimePoint last{};
+  TimePoint last = TimePoint::min();
   for (const Share& share : state.shares) last = std::max(last, share.lease.End());
   const bool covers =
       std::any_of(state.shares.begin(), state.shares.end(), [&](const Share& share) {

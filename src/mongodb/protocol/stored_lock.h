@@ -11,8 +11,7 @@
 
 namespace doclock::mongodb {
 
-/// Far above what can be asked for; the sum with a date does not overflow.
-inline constexpr std::int64_t kLongestTtlMs = std::int64_t{1000} * 3600 * 24 * 365;
+inline constexpr std::int64_t kLongestTtlMs = rules::kLongestLease.count();
 /// A lease that began before is none: the server cannot tell its age.
 inline constexpr std::int64_t kEarliestMs = -(std::int64_t{1} << 62);
 /// No longer time is told, however far apart two dates are: others add it to a date, or make

@@ -18,19 +18,22 @@ std::string TheSettings() {
          " current_setting('row_security'), current_setting('session_replication_role'))";
 }
 
-/// The transaction's number and settings. No statement may take longer than the call.
+/// The transaction's number and settings, and the tables of this library. No statement may take
+/// longer than the call.
 std::string Before() {
   return "SELECT pg_current_xact_id()::text," + TheSettings() +
-         ", set_config('statement_timeout', $1, true)";
+         ", (SELECT coalesce(jsonb_object_agg(oid, relname), '{}')::text FROM pg_class"
+         " WHERE relname LIKE 'doclock\\_%'), set_config('statement_timeout', $1, true)";
 }
 
-/// The transaction's number and settings; and the first table of this library that was written or
-/// altered, since a lock on it that is not a reader's stays for as long as that counts.
+/// The transaction's number and settings; and the first table of this library that was written,
+/// altered, renamed or dropped, since a lock on it that is not a reader's stays for as long as that
+/// counts. Those of before are $1, whatever they are called now.
 std::string After() {
   return "SELECT pg_current_xact_id_if_assigned()::text," + TheSettings() +
-         ", (SELECT min(relname) FROM pg_locks JOIN pg_class ON oid = relation"
-         " WHERE pid = pg_backend_pid() AND relname LIKE 'doclock\\_%'"
-         " AND mode NOT IN ('AccessShareLock', 'RowShareLock')),"
+         ", (SELECT min(coalesce($1::text::jsonb ->> relation::text, relname::text)) FROM pg_locks"
+         " LEFT JOIN pg_class ON oid = relation AND relname LIKE 'doclock\\_%'"
+         " WHERE pid = pg_backend_pid() AND mode NOT IN ('AccessShareLock', 'RowShareLock')),"
          " set_config('synchronous_commit', " +
          std::string(kDurableCommit) +
          ", true), set_config('client_min_messages', 'warning', true)";
@@ -76,7 +79,7 @@ void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
     connection_.SendOnce("SET LOCAL statement_timeout = 0");
     connection_.LimitRest(deadline_);
   });
-  const Result after = Ask(After());
+  const Result after = Ask(After(), Parameters().Text(before.Text(0, 2)));
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
   if (after.Text(0, 1) != before.Text(0, 1)) {
     Reject(

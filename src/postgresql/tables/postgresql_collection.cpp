@@ -60,10 +60,14 @@ std::string IsText(const std::string& member) {
   return " AND coalesce(jsonb_typeof(lock_owner -> '" + member + "'), 'string') = 'string'";
 }
 
+std::string LongestTtl() { return std::to_string(rules::kLongestLease.count()); }
+
 /// The lock is as records::FromJson reads it. Of what is malformed the long way tells.
 std::string Sound() {
   return " AND lock_version BETWEEN 0 AND 4611686018427387903 AND lock_born IS NOT NULL"
-         " AND coalesce(lock_ttl BETWEEN 0 AND 31536000000, true)"
+         " AND coalesce(lock_ttl BETWEEN 0 AND " +
+         LongestTtl() +
+         ", true)"
          " AND coalesce(lock_fence BETWEEN 0 AND 4611686018427387903, true)" +
          IsTime("lock_time") + IsTime("lock_since") + IsTime("lock_closed") + IsText("name") +
          IsText("host") +
@@ -162,8 +166,9 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       renew(table, {{"id", "uuid"}, {"ttl", "int8"}},
             "lock_id = given.id" + std::string(kAlone) + Sound() + " AND " + kEnd +
                 " > clock_timestamp()",
-            "lock_time = given.now, lock_ttl = greatest(given.ttl, ceil(extract(epoch FROM " +
-                std::string(kEnd) + " - given.now) * 1000)::int8)",
+            "lock_time = given.now, lock_ttl = least(" + LongestTtl() +
+                ", greatest(given.ttl, ceil(extract(epoch FROM " + kEnd +
+                " - given.now) * 1000)::int8))",
             "1", true),
       release(HolderUpdate(
           table, WithBody({"mark", "uuid"}),
@@ -234,7 +239,8 @@ std::string PostgresqlFence(const std::string& collection, const Key& key, std::
          " WHERE key_kind = " + std::to_string(columns.kind) +
          " AND key_number = " + std::to_string(columns.number) +
          " AND key_text = " + postgresql::QuotedText(columns.text) +
-         " AND lock_id IS NOT NULL AND lock_fence = " + std::to_string(fence) + " FOR SHARE";
+         " AND lock_id IS NOT NULL AND lock_shares IS NULL AND lock_fence = " +
+         std::to_string(fence) + " FOR SHARE";
 }
 
 }  // namespace doclock

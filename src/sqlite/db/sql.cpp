@@ -14,6 +14,10 @@ constexpr const char* kSetLock =
     "lock_wall=coalesce(nullif(?12, 0), lock_wall), lock_fence=?14, lock_queue=?15";
 /// The remaining time of a renewed lease at ?3, in milliseconds.
 constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
+/// The length of a lease that is renewed at ?3, as rules::Lease::Renew.
+std::string RenewedTtl(const std::string& given, const std::string& left = kLeft) {
+  return "min(31536000000, max(" + given + ", " + left + "))";
+}
 /// A share of this process, in this boot.
 constexpr const char* kLiveHere = "renewed + ttl*1000000 > ?3 AND slot=?4 AND boot=?5";
 constexpr const char* kShareValues =
@@ -79,8 +83,8 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kDelete:
       return "DELETE FROM " + documents + " WHERE id=?1";
     case Sql::kRenewLease:
-      return "UPDATE " + leases + " SET renewed=?3, ttl=max(?4, " + kLeft +
-             ") WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
+      return "UPDATE " + leases + " SET renewed=?3, ttl=" + RenewedTtl("?4") +
+             " WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
              "AND EXISTS(SELECT 1 FROM " +
              documents + " WHERE id=?1 AND lock_id=?2" + kSoundVersion + ")";
     case Sql::kPutLease:
@@ -115,14 +119,15 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kPutShare:
       return "INSERT OR REPLACE INTO " + shares + kShareValues;
     case Sql::kRenewShare:
-      return "UPDATE " + shares + " SET renewed=?3, ttl=max(?6, " + kLeft +
-             ") WHERE doc=?1 AND share=?2 AND " + kLiveHere + " AND EXISTS(SELECT 1 FROM " +
+      return "UPDATE " + shares + " SET renewed=?3, ttl=" + RenewedTtl("?6") +
+             " WHERE doc=?1 AND share=?2 AND " + kLiveHere + " AND EXISTS(SELECT 1 FROM " +
              documents + " WHERE id=?1 AND lock_id=?7" + kSoundVersion + ")";
     case Sql::kCover:
       return "INSERT INTO " + leases +
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4) ON CONFLICT(doc) DO UPDATE SET "
-             "ttl=max(?4, CASE WHEN lock_id=?2 THEN " +
-             kLeft + " ELSE 0 END), lock_id=?2, renewed=?3";
+             "ttl=" +
+             RenewedTtl("?4", std::string("CASE WHEN lock_id=?2 THEN ") + kLeft + " ELSE 0 END") +
+             ", lock_id=?2, renewed=?3";
     case Sql::kSharedId:
       return "SELECT id, lock_version FROM " + documents + " WHERE key=?1 AND lock_id=?2" +
              kSoundVersion;

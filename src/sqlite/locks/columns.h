@@ -4,10 +4,13 @@
 #include <cstdint>
 
 #include "doclock/uuid.h"
+#include "rules/lock_state.h"
 #include "sqlite/db/statement.h"
 #include "sqlite/locks/lock_columns.h"
 
 namespace doclock::sqlite {
+
+static_assert(rules::kLongestLease.count() == 31'536'000'000, "as sqlite/db/sql.h has it");
 
 /// Takes values out of a row and remembers whether one had a wrong type or range.
 class Columns {
@@ -25,7 +28,7 @@ class Columns {
     return std::chrono::nanoseconds(Integer(column, 0, INT64_MAX / 2));
   }
   std::chrono::milliseconds Ttl(int column) noexcept {
-    return std::chrono::milliseconds(Integer(column, 0, kLongestTtl.count()));
+    return std::chrono::milliseconds(Integer(column, 0, rules::kLongestLease.count()));
   }
   Uuid Id(int column) noexcept {
     const auto id = row_.Id(column);

@@ -9,9 +9,6 @@
 
 namespace doclock::sqlite {
 
-/// Far above the longest lease, far below what overflows in nanoseconds.
-inline constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365);
-
 /// The lock columns of one row, as stored.
 struct LockColumns {
   std::int64_t doc = 0;  ///< The row's id.

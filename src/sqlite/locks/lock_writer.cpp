@@ -44,7 +44,7 @@ std::pair<TimePoint, milliseconds> Stored(const rules::Lease& lease, TimePoint g
   const bool from_grant = !lease.IsLive(now) && granted <= lease.End();
   const TimePoint since = std::max(from_grant ? granted : lease.since, TimePoint());
   return {since, std::clamp(std::chrono::floor<milliseconds>(lease.End() - since), milliseconds(0),
-                            kLongestTtl)};
+                            rules::kLongestLease)};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
+#include "rules/lock_state.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
@@ -52,6 +53,36 @@ TEST_F(SqliteLeases, ARowAppearsWithTheFirstRenewalAndProlongsTheLock) {
   EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost)
       << "a renewal never revives";
   EXPECT_TRUE(client_.Acquire("1").took_over);
+}
+
+TEST_F(SqliteLeases, ARenewalStoresNoLeaseThatReadersTakeForMalformed) {
+  const Key keys[] = {Key("1"), Key("2")};
+  const Uuid ids[] = {client_.Create("1").grant.lock_id, client_.Share("2").grant.lock_id};
+  const auto renew = [&](int i) {
+    RenewOp op(client_.collection(), keys[i]);
+    op.lock_id = ids[i];
+    op.ttl = 30s;
+    op.mode = i == 0 ? LockMode::kExclusive : LockMode::kShared;
+    client_.Execute(op);
+    return op.status;
+  };
+  clock_->Advance(1s);
+  for (const int i : {0, 1}) ASSERT_EQ(renew(i), OpStatus::kDone);
+  const std::string tables[] = {"doclock_l_things", "doclock_r_things"};
+  for (const std::string& table : tables) {
+    RawDatabase(file_).Run("UPDATE " + table + " SET renewed = renewed + 400*86400*1000000000");
+  }
+  for (const int i : {0, 1}) {
+    EXPECT_EQ(renew(i), OpStatus::kDone);
+    const ReadOp read = client_.Read(keys[i]);
+    EXPECT_EQ(read.status, OpStatus::kDone) << Why(read);
+    EXPECT_EQ(read.remaining, rules::kLongestLease);
+  }
+  for (const std::string& table : tables) {
+    EXPECT_EQ(RawDatabase(file_).Number("SELECT max(ttl) FROM " + table),
+              rules::kLongestLease.count());
+  }
+  EXPECT_EQ(client_.Share("2").status, OpStatus::kDone);
 }
 
 TEST_F(SqliteLeases, EveryWriteThatTakesTheLockAwayDeletesItsLease) {
