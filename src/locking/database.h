@@ -197,7 +197,7 @@ class DOCLOCK_EXPORT Unit {
   /// Fills in the documents' loaded parts. What an earlier call loaded is given up by a further
   /// one, and by a scan: it may change from then on. So nothing is decided yet when they are
   /// called. With kWriteAll it waits for documents that other clients keep, in this order, which is
-  /// the same for all clients.
+  /// the same for all clients. @throws Raced if it would wait, and too many units do
   virtual void Load(std::span<Change> documents) = 0;
   /// Asked before Load: it shall show all documents as they were at one moment. For databases that
   /// do so anyway, this does nothing. @throws Error if the database cannot

@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 using postgresql::Listener;
 using postgresql::Pool;
 using postgresql::PostgresqlCollection;
+using postgresql::PostgresqlUnit;
 using postgresql::WithoutDoubt;
 using std::chrono::milliseconds;
 
@@ -92,9 +93,8 @@ class PostgresqlDatabase final : public locking::Database {
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access,
                                        locking::Deadline deadline) override {
-    return WithoutDoubt([&] {
-      return std::make_unique<postgresql::PostgresqlUnit>(*pool_, access, deadline, instance_);
-    });
+    return WithoutDoubt(
+        [&] { return std::make_unique<PostgresqlUnit>(*pool_, access, deadline, instance_); });
   }
 
   void Try(std::span<StoreOp* const> ops, locking::Deadline deadline) override {
@@ -105,11 +105,24 @@ class PostgresqlDatabase final : public locking::Database {
     if (cuts.empty()) return;
     const bool renews =
         std::ranges::all_of(ops, [](const StoreOp* op) { return op->kind == OpKind::kRenew; });
-    const auto use = renews ? postgresql::Pool::For::kRenewals : postgresql::Pool::For::kAll;
-    WithoutDoubt([&] {
-      postgresql::PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
-          .CarryOut(cuts, ops.size() == 1);
-    });
+    const auto use = renews ? Pool::For::kRenewals : Pool::For::kAll;
+    const auto carry_out = [&](std::span<const postgresql::ShortCut> some) {
+      return WithoutDoubt([&] {
+        return PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
+            .CarryOut(some, ops.size() == 1);
+      });
+    };
+    if (carry_out(cuts) || !renews) return;
+    // Those of other tables do not wait for the one that is kept.
+    const auto collection = [](const postgresql::ShortCut& cut) { return cut.op->collection; };
+    std::ranges::stable_sort(cuts, {}, collection);
+    for (std::span<const postgresql::ShortCut> left(cuts); !left.empty();) {
+      const auto end = std::ranges::upper_bound(left, collection(left.front()), {}, collection);
+      const auto some = left.first(static_cast<std::size_t>(end - left.begin()));
+      left = left.subspan(some.size());
+      if (carry_out(some)) continue;
+      for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, postgresql::kKeptText);
+    }
   }
 
   /// Nothing behind a pooler that gives each transaction another session: waiters poll then.

@@ -167,18 +167,25 @@ class CountsRenewals final : public Observer {
   std::atomic<int> count = 0;
 };
 
-/// Renewals that fall due together go by collections.
-TEST_F(PostgresqlStore, ATableThatIsKeptTakesNoLeaseOfOtherCollections) {
+TEST_F(PostgresqlStore, WhatOthersKeepTakesNoLeaseOfOtherCollections) {
   const auto renewals = std::make_shared<CountsRenewals>();
   LockManager manager(store_, {.observer = renewals});
-  LockingRepository<nlohmann::json> things(manager, "things"), others(manager, "others");
-  const auto kept = things.Lock({"kept", nlohmann::json::object()}, {.ttl = 3s});
-  auto free = others.Lock({"free", nlohmann::json::object()}, {.ttl = 3s});
+  using Bodies = LockingRepository<nlohmann::json>;
+  const Bodies things(manager, "things"), more(manager, "more"), free(manager, "free");
+  const nlohmann::json body = nlohmann::json::object();
+  const auto first = more.Lock({"first", body}, {.ttl = 6s});
+  std::list<Locked<nlohmann::json>> kept;
+  for (int i = 0; i < 50; ++i) {  // which fall due in many batches
+    kept.push_back(things.Lock({i, body}, {.ttl = 6s}));
+    std::this_thread::sleep_for(20ms);
+  }
+  const auto held = free.Lock({"free", body}, {.ttl = 3s});
   RawServer other(schema_.url());
   other.Run("BEGIN; LOCK TABLE doclock_c_things IN SHARE MODE");
+  other.Run("SELECT 1 FROM doclock_c_more FOR UPDATE");
   const int before = renewals->count;
-  while (free.held() && renewals->count < before + 5) std::this_thread::sleep_for(10ms);
-  EXPECT_TRUE(free.held());
+  while (held.held() && renewals->count < before + 6) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(held.held());
   other.Run("ROLLBACK");
 }
 

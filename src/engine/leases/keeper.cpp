@@ -160,25 +160,14 @@ void Keeper::OnTimer() noexcept {
   }
   for (const auto& lease : due_leases.over) engine_.Lose(*lease);
   for (auto& lease : due_leases.abandoned) Abandon(std::move(lease));
-  Renew(due_leases.renew);
+  const std::span<LeasePtr> all(due_leases.renew);
+  for (std::size_t i = 0; i < all.size(); i += kMaxRenewals) {
+    Renew(all.subspan(i, std::min(kMaxRenewals, all.size() - i)));
+  }
   SendNext();
 }
 
 void Keeper::Renew(std::span<LeasePtr> due) noexcept {
-  const auto collection = [](const LeasePtr& lease) { return lease->collection; };
-  // Where calls go side by side, a collection that is held up does not keep others from it.
-  const bool apart = engine_.store().traits().lanes > 1;
-  if (apart) std::ranges::stable_sort(due, {}, collection);
-  while (!due.empty()) {
-    const auto end =
-        apart ? std::ranges::upper_bound(due, collection(due.front()), {}, collection) : due.end();
-    const auto count = std::min(static_cast<std::size_t>(end - due.begin()), kMaxRenewals);
-    RenewTogether(due.first(count));
-    due = due.subspan(count);
-  }
-}
-
-void Keeper::RenewTogether(std::span<LeasePtr> due) noexcept {
   RenewalBatches one;
   try {
     one.push_back(std::make_shared<RenewalBatch>());

@@ -55,7 +55,6 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
 
   void OnTimer() noexcept;
   void Renew(std::span<LeasePtr> due) noexcept;
-  void RenewTogether(std::span<LeasePtr> due) noexcept;
   /// Sends waiting batches, as long as few enough are under way, so that ten thousand renewals do
   /// not take all lanes from callers, nor each other's time.
   void SendNext() noexcept;

@@ -59,8 +59,8 @@ constexpr auto kTransactionOnSameServer = &Fixed<[] {
 }>;
 
 /// Values for Timeouts. A wait that ends by the first one is known to be one.
-Parameters TimeoutsOf(std::chrono::milliseconds most) {
-  const auto wait = std::max(most - most / 16, std::chrono::milliseconds(1));
+Parameters TimeoutsOf(std::chrono::milliseconds most, bool briefly) {
+  const auto wait = std::clamp(most - most / 16, 1ms, briefly ? 250ms : most);
   return Parameters()
       .Text(std::to_string(wait.count()) + "ms")
       .Text(std::to_string(most.count()) + "ms");
@@ -358,7 +358,7 @@ void Connection::Begin() {
     return;
   }
   SendOnce("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
-  Parameters values = TimeoutsOf(longest_statement_);
+  Parameters values = TimeoutsOf(longest_statement_, waits_briefly_);
   values.Text(std::to_string(floor()));
   const bool is_known = epoch_ && !epoch_->server.empty();
   if (is_known) values.Text(epoch_->server);
@@ -462,20 +462,21 @@ void Connection::SetEpoch(Epoch epoch, Deadline deadline) {
   epoch_ = std::move(epoch);
 }
 
-void Connection::LimitWaits(Deadline deadline) {
+void Connection::LimitWaits(Deadline deadline, bool briefly) {
   const auto most = LongestStatement(deadline);
   // Most calls have the same time: the limit of the one before is good enough.
   const bool fits = longest_statement_ <= most && longest_statement_ >= most - most / 8;
-  if (fits && longest_statement_.count() > 0) return;
+  if (fits && longest_statement_.count() > 0 && waits_briefly_ == briefly) return;
   longest_statement_ = most;
+  waits_briefly_ = briefly;
   if (shares_sessions_) return;
-  Send(kTimeouts(), TimeoutsOf(most));
+  Send(kTimeouts(), TimeoutsOf(most, briefly));
   sent_.back().kind = Sent::Kind::kLimits;
   RunUnheard();
 }
 
 void Connection::LimitRest(Deadline deadline) {
-  Send(kTimeoutsOfRest(), TimeoutsOf(LongestStatement(deadline)));
+  Send(kTimeoutsOfRest(), TimeoutsOf(LongestStatement(deadline), false));
 }
 
 void Connection::WaitFor(short events, Deadline deadline) {

@@ -87,7 +87,8 @@ class Connection {
 
   /// Lets a statement take less than is left until the deadline, however often it has to wait for
   /// a row, so that the server answers before it. Outside of a transaction. @throws Loss
-  void LimitWaits(Deadline deadline);
+  /// @param briefly none waits for a lock longer than a quarter of a second
+  void LimitWaits(Deadline deadline, bool briefly);
   /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
   void LimitRest(Deadline deadline);
   /// Would the limit that was set let a statement take longer than is left now, or nearly so?
@@ -166,6 +167,7 @@ class Connection {
   bool was_lent_ = false;  ///< The settings of its session may be another's own.
   std::optional<Epoch> epoch_;
   std::chrono::milliseconds longest_statement_{};  ///< Zero: it has no limit.
+  bool waits_briefly_ = false;                     ///< See LimitWaits.
   std::size_t queued_ = 0;                         ///< Statements since the last Sync.
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;

@@ -49,7 +49,7 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
   Lent lent(nullptr, Give(this));
   try {
     auto connection = TakeAny(deadline, use != For::kSecond);
-    connection->LimitWaits(deadline);
+    connection->LimitWaits(deadline, use == For::kRenewals);
     SetEpoch(*connection, deadline);
     lent.reset(connection.release());
   } catch (...) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "postgresql/client/connection.h"
+#include "postgresql/client/row_wait.h"
 
 namespace doclock::postgresql {
 
@@ -35,8 +36,10 @@ class Pool {
   /// have one and need a second; these wait for none if no new one can be made: others may do the
   /// same. @throws as Connect
   Lent Take(Deadline deadline, For use = For::kAll);
-  /// How many calls of the store have a RowWait.
-  [[nodiscard]] std::atomic<int>& row_waits() noexcept { return row_waits_; }
+  /// Those of calls that take a lane (StoreTraits): the others carry batches.
+  [[nodiscard]] RowTurns& lone_waits() noexcept { return lone_waits_; }
+  /// Those of commits.
+  [[nodiscard]] RowTurns& commit_waits() noexcept { return commit_waits_; }
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
@@ -68,7 +71,8 @@ class Pool {
   std::once_flag first_;
   bool shares_sessions_ = false;
   std::atomic<bool> has_connected_ = false;
-  std::atomic<int> row_waits_ = 0;
+  // Together fewer than there are connections.
+  RowTurns lone_waits_{8}, commit_waits_{6};
   std::mutex mutex_;
   std::condition_variable given_back_;
   Deadline doubts_until_{};

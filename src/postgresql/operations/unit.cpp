@@ -7,7 +7,6 @@
 
 #include "document/json/row_filter.h"
 #include "postgresql/hints/listener.h"
-#include "postgresql/operations/row_wait.h"
 #include "postgresql/query/scan.h"
 #include "postgresql/tables/rows.h"
 #include "postgresql/tables/texts.h"
@@ -139,7 +138,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const bool first_look = !has_looked_;
   const bool lone = access_ == locking::Access::kWrite && first_look && documents.size() == 1 &&
                     documents.front().alone;
-  const RowWait wait(pool_.row_waits(), all || lone);
+  const RowWait wait(all ? pool_.commit_waits() : pool_.lone_waits(), all || lone);
   const bool waits = wait.has_turn();
   Begin();
   if (reads && documents.size() > 1) BeginSnapshot();
@@ -264,7 +263,7 @@ std::vector<Result> PostgresqlUnit::RunCommit() {
   return results;
 }
 
-void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
+bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
   const auto doubt = [&](const std::string& text) {
     for (const ShortCut& cut : cuts) Doubt(cut, floor(), text);
   };
@@ -277,7 +276,7 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     }
     // Statements that are sent together, without BEGIN, are one transaction too.
     if (connection_->shares_sessions()) Begin();
-    const RowWait wait(pool_.row_waits(), alone);
+    const RowWait wait(pool_.lone_waits(), alone);
     for (auto& [update, group] : groups) {
       group.place = update->Send(*connection_, group.keys, wait.has_turn());
     }
@@ -296,13 +295,14 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
   } catch (const InDoubtException& error) {
     doubt(error.what());
   } catch (const Loss& loss) {
-    if (loss.nothing_done) return;
+    if (loss.nothing_done) return true;
     pool_.Doubt(deadline_);
     doubt("doclock: PostgreSQL: " + loss.text);
   } catch (const Refusal& refusal) {
     if (refusal.IsTimeout() && alone) throw;
-    // A value, or a race: the long way tells.
+    return !refusal.IsTimeout();  // a value, or a race: the long way tells
   }
+  return true;
 }
 
 void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {

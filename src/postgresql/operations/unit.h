@@ -26,10 +26,10 @@ class PostgresqlUnit final : public locking::Unit {
   ~PostgresqlUnit() override;
 
   /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations
-  /// stay pending. @param alone there is one operation, and it waits for its document,
-  /// unless too many others do
+  /// stay pending. Returns false if another client's transaction kept one of the tables. @param
+  /// alone there is one operation, and it waits for its document, unless too many others do
   /// @throws Refusal if another client's transaction kept the only document
-  void CarryOut(std::span<const ShortCut> cuts, bool alone);
+  bool CarryOut(std::span<const ShortCut> cuts, bool alone);
 
   TimePoint Now() override;
   std::optional<std::chrono::system_clock::time_point> WallTime() override;
