@@ -304,7 +304,13 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   Batch batch(std::move(sound));
   batch.TryWithoutUnit(database, deadline);
   Batch::Rest rest = batch.Run(database, deadline);
-  for (StoreOp* const op : rest.free) ExecuteOne(database, *op, BoundOf({&op, 1}, deadline));
+  for (StoreOp* const op : rest.free) {
+    if (std::chrono::steady_clock::now() < deadline) {
+      ExecuteOne(database, *op, BoundOf({&op, 1}, deadline));
+    } else {
+      op->Fail(Errc::kUnavailable, "the time of the call was over");
+    }
+  }
   ExecuteBlocked(database, std::move(rest.blocked), deadline);
 }
 
