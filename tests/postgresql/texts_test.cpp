@@ -82,15 +82,31 @@ TEST(PostgresqlUrl, NamesItsHostsOneByOne) {
   EXPECT_EQ(hosts("postgresql:///orders?host=a,"), "// ");  // the second one is a default
 }
 
+std::string RefusalOf(const std::string& url) {
+  try {
+    ParseUrl(url);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << url;
+  return {};
+}
+
 TEST(PostgresqlUrl, ThatIsBadIsNotRepeated) {
-  for (const char* const url : {"postgresql://me:secret@[host/orders", "host=db password=secret",
-                                "postgresql://db/orders?secret=1"}) {
-    try {
-      ParseUrl(url);
-      ADD_FAILURE() << url;
-    } catch (const std::invalid_argument& error) {
-      EXPECT_EQ(std::string(error.what()).find("secret"), std::string::npos);
-    }
+  for (const char* const url :
+       {"postgresql://me:secret@[host/orders", "host=db password=secret",
+        "postgresql://db/orders?ap=secret", "postgresql://me:p/w?secret=y@db/orders",
+        "postgresql://db/orders?password=p&secret=w", "postgresql://db/orders?secret",
+        "postgresql://db/orders?%73ecret=secret"}) {
+    EXPECT_EQ(RefusalOf(url).find("secret"), std::string::npos) << url;
+  }
+}
+
+TEST(PostgresqlUrl, NamesTheOptionThatLibpqDoesNotKnow) {
+  for (const char* const url :
+       {"postgresql://db/orders?ssl_mode=require", "postgresql://me:p?w=x@db/orders?ssl_mode=1",
+        "postgres://me@/?sslmode=require&ssl=true&ssl_mode=require&port=1"}) {
+    EXPECT_NE(RefusalOf(url).find("ssl_mode is none"), std::string::npos) << url;
   }
 }
 

@@ -13,12 +13,36 @@
 namespace doclock::postgresql {
 namespace {
 
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+
 using Options = std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)>;
 
 const PQconninfoOption* Find(const Options& options, std::string_view name) {
   const PQconninfoOption* option = options.get();
   while (option->keyword != nullptr && option->keyword != name) ++option;
   return option->keyword != nullptr ? option : nullptr;
+}
+
+/// The first option that libpq does not know; empty: there is none, or it might be a part of a
+/// password.
+std::string UnknownOption(std::string_view url) {
+  url.remove_prefix(std::min(url.find("://") + 3, url.size()));
+  const std::size_t user = url.find_first_of("@/");
+  if (user != url.npos && url[user] == '@') url.remove_prefix(user + 1);
+  const std::size_t query = url.find('?');
+  if (query == url.npos || url.find('@', query) != url.npos) return {};
+  const Options known(PQconninfoParse("", nullptr), PQconninfoFree);
+  for (std::string_view rest = url.substr(query); known && !rest.empty();) {
+    rest.remove_prefix(1);
+    const std::string_view option = rest.substr(0, rest.find('&'));
+    const std::string_view name = option.substr(0, option.find('='));
+    const bool is_name =
+        name.size() < option.size() && name.find_first_not_of(kLetters) == name.npos;
+    if (name.ends_with("password")) break;
+    if (is_name && name != "ssl" && Find(known, name) == nullptr) return std::string(name);
+    rest.remove_prefix(option.size());
+  }
+  return {};
 }
 
 bool HasValue(const Options& options, std::string_view name) {
@@ -146,9 +170,11 @@ Url ParseUrl(const std::string& text) {
   const Options options(PQconninfoParse(text.c_str(), nullptr), PQconninfoFree);
   const bool is_url = text.starts_with("postgresql://") || text.starts_with("postgres://");
   if (!options || !is_url) {
+    const std::string unknown = is_url ? UnknownOption(text) : "";
     throw std::invalid_argument(
         "doclock: the URL is not one of PostgreSQL: postgresql://HOST/DATABASE, with options that"
-        " libpq knows");
+        " libpq knows" +
+        (unknown.empty() ? "" : ", and " + unknown + " is none"));
   }
   const auto names = Parts(ValueOf(options, "host"));
   const auto addresses = Parts(ValueOf(options, "hostaddr"));
