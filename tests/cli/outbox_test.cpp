@@ -38,7 +38,10 @@ TEST_F(OutboxCommandTest, ShowsWhatIsParked) {
 
 TEST_F(OutboxCommandTest, RetriesAndDrops) {
   EXPECT_EQ(Doclock({"outbox", "--retry", "outbox"}).out, "retried 1\n");
-  EXPECT_EQ(Doclock({"outbox", "--retry", "outbox", "m1"}).out, "retried 0\n");
+  const Ended nothing = Doclock({"outbox", "--retry", "outbox", "m1"});
+  EXPECT_EQ(nothing.out, "retried 0\n");
+  EXPECT_EQ(nothing.code, 66);
+  EXPECT_THAT(nothing.err, HasSubstr("no message 'm1' (--key-type string) is parked"));
   EXPECT_EQ(Doclock({"outbox", "--drop", "outbox", "m1"}).out, "dropped 1\n");
   EXPECT_EQ(Doclock({"outbox", "--drop", "--key-type", "int", "outbox", "7"}).out, "dropped 1\n");
   EXPECT_EQ(Doclock({"outbox", "outbox"}).out, "pending 0, parked 0\n");

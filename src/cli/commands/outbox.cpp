@@ -55,6 +55,11 @@ int ShowOutbox(const LockManager& manager, const OutboxOptions& options) {
     const std::int64_t retried =
         options.has_key ? std::int64_t{outbox.Retry(ParseKey(options.key))} : outbox.RetryParked();
     PrintCount("retried", retried, options.json);
+    if (options.has_key && retried == 0) {
+      Tell("no message '" + options.key.text + "' (--key-type " + options.key.type +
+           ") is parked in the outbox '" + options.collection + "'");
+      return kNotFound;
+    }
   } else {
     const OutboxStatus status = outbox.Status();
     const auto parked = outbox.Parked();
