@@ -638,6 +638,19 @@ void ExpectRefused(const std::string& url, const std::string& reason) {
   }
 }
 
+TEST_F(PostgresqlStore, NamesWhatTheSystemSaysOfAConnection) {
+  for (const auto& [url, reason] : {std::pair{"postgresql://127.0.0.1:1/x", "Connection refused"},
+                                    {"postgresql:///x?host=/nonesuch", "No such file"}}) {
+    try {
+      OpenPostgresqlStore(url);
+      ADD_FAILURE() << url;
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kUnavailable);
+      EXPECT_THAT(error.what(), HasSubstr(std::string("cannot be made: ") + reason));
+    }
+  }
+}
+
 TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   const std::string url = ServerUrl(), server = url.substr(0, url.rfind('/'));
   const std::string name = schema_.raw().Run("SELECT current_schema()");

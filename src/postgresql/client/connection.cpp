@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <exception>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "platform/fork_generation.h"
@@ -110,6 +111,17 @@ const char* ReasonOf(std::string_view state) {
            "value";
   }
   return nullptr;
+}
+
+/// What the system said of the connection, as ": Connection refused"; empty if nothing known. The
+/// rest of the message names hosts and roles.
+std::string SystemErrorIn(std::string_view message) {
+  for (const int code : {ECONNREFUSED, ENOENT, EACCES, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH,
+                         ECONNRESET, EMFILE, ENFILE}) {
+    const std::string text = std::generic_category().message(code);
+    if (message.find(text) != message.npos) return ": " + text;
+  }
+  return {};
 }
 
 int MillisecondsUntil(Deadline deadline) {
@@ -261,7 +273,8 @@ void Connection::RefuseConnection(bool alone) {
   if (why == nullptr && option == nullptr) {
     const std::string what = mentions("translate host name") ? "the name of the host is not known"
                                                              : "the connection cannot be made";
-    Lose(what + (state.empty() ? "" : " (SQLSTATE " + std::string(state) + ")"));
+    Lose(what +
+         (state.empty() ? SystemErrorIn(message) : " (SQLSTATE " + std::string(state) + ")"));
   }
   Loss loss(why != nullptr
                 ? std::string("the server refuses the connection: ") + why
