@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <stdexcept>
 #include <string>
 
+#include "doclock/postgresql_sql.h"
 #include "postgresql/client/url.h"
 #include "postgresql/hints/listener.h"
 
@@ -108,6 +112,19 @@ TEST(PostgresqlUrl, NamesTheOptionThatLibpqDoesNotKnow) {
         "postgres://me@/?sslmode=require&ssl=true&ssl_mode=require&port=1"}) {
     EXPECT_NE(RefusalOf(url).find("ssl_mode is none"), std::string::npos) << url;
   }
+}
+
+/// Without comments; a space for each gap.
+std::string Statements(const std::string& text) {
+  const std::string bare = std::regex_replace(text, std::regex("--[^\n]*"), "");
+  return std::regex_replace(bare, std::regex("\\s+"), " ");
+}
+
+TEST(PostgresqlSql, OfTheTablesIsWhatThePageShows) {
+  std::ifstream in(DOCLOCK_DOCS "/reference/postgresql.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_NE(Statements(page).find("```sql " + Statements(PostgresqlTables("orders")) + "```"),
+            std::string::npos);
 }
 
 }  // namespace

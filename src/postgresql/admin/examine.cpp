@@ -128,7 +128,7 @@ Finding JudgePrivileges(const Facts& facts) {
                    "the user may create no table in the schema " + facts.schema +
                        ", and there is none of a collection",
                    "grant CREATE on the schema, or CREATE SCHEMA name AUTHORIZATION user; or let "
-                   "another user make the tables");
+                   "another user run what PostgresqlTables() returns");
   }
   return Ok("privileges",
             std::string("the user may do all that locks need") +

@@ -156,7 +156,7 @@ void CreateTable(Connection& connection, const std::string& schema,
       if (refusal.state != kNoPrivilege) throw;
       Refuse("the user may not make the table " + collection.table() +
              " (SQLSTATE 42501): grant CREATE on its schema, give the user a schema of its own, or "
-             "let another user make the table");
+             "let another user run what PostgresqlTables() returns");
     }
   }
   CheckTable(connection, collection, deadline);
