@@ -15,9 +15,9 @@ namespace {
 
 constexpr auto kTime = 1000ms;
 
-double ForUpdateRate(const PostgresqlSchema& schema, int callers, bool one_document) {
+double ForUpdateRate(const std::string& url, int callers, bool one_document) {
   const auto make = [&](int me) {
-    auto cycles = std::make_shared<ForUpdateCycles>(schema, one_document ? 0 : me);
+    auto cycles = std::make_shared<ForUpdateCycles>(url, one_document ? 0 : me);
     return [cycles] { cycles->Run(); };
   };
   return Drive(callers, make, kTime).rate;
@@ -31,18 +31,19 @@ double OurRate(const LockingRepository<Saga>& repository, int callers, bool one_
   return Drive(callers, make, kTime).rate;
 }
 
-void CompareCycles(benchmark::State& state, Target target, int callers, bool one_document) {
-  const PostgresqlSchema schema;
-  const LockManager manager{OpenPostgresqlStore(schema.url())};
+void CompareCycles(benchmark::State& state, Target target, const std::string& url, int callers,
+                   bool one_document) {
+  const LockManager manager{OpenPostgresqlStore(url)};
   const LockingRepository<Saga> repository{manager, "orders"};
   Compare(
-      state, target, [&] { return ForUpdateRate(schema, callers, one_document); },
+      state, target, [&] { return ForUpdateRate(url, callers, one_document); },
       [&] { return OurRate(repository, callers, one_document); }, 5);
 }
 
 void PostgresqlCycles(benchmark::State& state) {
+  const PostgresqlSchema schema;
   const int callers = static_cast<int>(state.range(0));
-  CompareCycles(state, {.value = callers < 100 ? 0.7 : 2.0}, callers, false);
+  CompareCycles(state, {.value = callers < 100 ? 0.7 : 2.0}, schema.url(), callers, false);
 }
 BENCHMARK(PostgresqlCycles)
     ->ArgName("callers")
@@ -52,9 +53,18 @@ BENCHMARK(PostgresqlCycles)
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 
+/// The server is 2 ms away.
+void PostgresqlFarCycles(benchmark::State& state) {
+  const PostgresqlSchema schema;
+  const FarPostgresql far(schema.url(), 2ms);
+  CompareCycles(state, {.value = 1.5}, far.url(), 32, false);
+}
+BENCHMARK(PostgresqlFarCycles)->Iterations(1)->Unit(benchmark::kMillisecond);
+
 /// Eight threads take turns.
 void PostgresqlHotDocument(benchmark::State& state) {
-  CompareCycles(state, {.value = 0.9}, 8, true);
+  const PostgresqlSchema schema;
+  CompareCycles(state, {.value = 0.9}, schema.url(), 8, true);
 }
 BENCHMARK(PostgresqlHotDocument)->Iterations(1)->Unit(benchmark::kMillisecond);
 
@@ -118,7 +128,7 @@ void PostgresqlHotProcesses(benchmark::State& state) {
   const PostgresqlSchema schema;
   double jain = 1;
   const auto floor = [&] {
-    return RunProcesses([&] { return CycleOf(std::make_shared<ForUpdateCycles>(schema, 0)); }).rate;
+    return RunProcesses([&] { return CycleOf(std::make_shared<ForUpdateCycles>(schema.url(), 0)); }).rate;
   };
   const auto ours = [&] {
     const Turns turns = RunProcesses([&] { return CycleOf(std::make_shared<OurProcess>(schema)); });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compare.h"
+#include "delayed_port.h"
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
 #include "documents.h"
@@ -82,11 +83,27 @@ class PostgresqlSchema {
   const std::string url_ = ServerUrl() + "?options=-csearch_path%3D" + name_;
 };
 
+/// A server as if it were further away: its URL, and a port that passes on.
+class FarPostgresql {
+ public:
+  FarPostgresql(std::string url, std::chrono::microseconds round_trip)
+      : url_(std::move(url)),
+        from_(url_.rfind(':') + 1),
+        port_(std::stoi(url_.substr(from_)), round_trip) {
+    url_.replace(from_, url_.find('/', from_) - from_, std::to_string(port_.port()));
+  }
+  [[nodiscard]] const std::string& url() const noexcept { return url_; }
+
+ private:
+  std::string url_;
+  const std::size_t from_;
+  const DelayedPort port_;
+};
+
 /// BEGIN; SELECT ... FOR UPDATE; UPDATE; COMMIT on one row, over a connection of its own.
 class ForUpdateCycles {
  public:
-  ForUpdateCycles(const PostgresqlSchema& schema, int key)
-      : raw_(schema.url()), key_(std::to_string(key)) {
+  ForUpdateCycles(const std::string& url, int key) : raw_(url), key_(std::to_string(key)) {
     raw_.Run("INSERT INTO floor VALUES(" + key_ + ") ON CONFLICT DO NOTHING");
     raw_.Prepare("look", "SELECT lock, body FROM floor WHERE key = $1 FOR UPDATE");
     raw_.Prepare("write", "UPDATE floor SET lock = $2, body = $3 WHERE key = $1");

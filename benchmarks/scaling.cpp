@@ -51,17 +51,13 @@ struct SqlitePlace : Place {
 struct PostgresqlPlace : Place {
   explicit PostgresqlPlace(std::chrono::microseconds round_trip) {
     url = schema.url();
-    if (round_trip == 0us) return;
-    const std::size_t from = url.rfind(':') + 1;
-    const std::size_t to = url.find('/', from);
-    delayed.emplace(std::stoi(url.substr(from, to - from)), round_trip);
-    url.replace(from, to - from, std::to_string(delayed->port()));
+    if (round_trip != 0us) url = far.emplace(url, round_trip).url();
   }
   std::function<void()> Ping() override {
     return [raw = std::make_shared<RawPostgresql>(url)] { raw->Run("SELECT 1"); };
   }
   PostgresqlSchema schema;
-  std::optional<DelayedPort> delayed;
+  std::optional<FarPostgresql> far;
 };
 
 struct MongodbPlace : Place {
