@@ -28,8 +28,10 @@ constexpr std::array kSystems{
     System{"com.mongodb.pessimistic", {"ownerId", "ttlMs", "expiresAt"}},
     System{"MongoLocks or OpenSleigh", {"LockId", "LockTime"}}};
 
-/// Documents of doclock itself, where another library's are expected.
-constexpr std::array kOurs{System{"doclock without a layout", {"lockVersion", "lockBorn"}}};
+/// Whose documents no layout has.
+constexpr std::array kWithoutLayout{
+    System{"doclock without a layout", {"lockVersion", "lockBorn"}},
+    System{"OpenSleigh", {"CorrelationId", "Type", "LockId", "LockTime"}}};
 
 /// The TTL index of DistributedLock.MongoDB.
 constexpr const char* kTtlIndex = "expiresAt_ttl";
@@ -83,7 +85,7 @@ Doc ForeignLocksIn(const Collection& collection, std::string_view library) {
   theirs.Add("$or", DocumentsOf(others));
   // What the body of such a document is called like is its own matter.
   if (!own.empty()) theirs.Add("$nor", DocumentsOf(own));
-  Array any = library.empty() ? Array() : DocumentsOf(kOurs);
+  Array any = library.empty() ? Array() : DocumentsOf(kWithoutLayout);
   Array stages;
   stages.Add(Doc::Of("$limit", kSample)).Add(Doc::Of("$match", Doc::Of("$or", any.Add(theirs))));
   stages.Add(Doc::Of("$limit", 1));
@@ -100,7 +102,9 @@ std::vector<Finding> JudgeForeignLocks(const Reply& shown, const Collection& col
     found.push_back(Found("holds locks of " + std::string(system.name), library, kAdvice));
   };
   shown.ForEachInBatch([&](const bson_t& doc) {
-    if (!library.empty()) judge(kOurs.front(), doc);
+    if (!library.empty()) {
+      for (const System& system : kWithoutLayout) judge(system, doc);
+    }
     for (const System& system : kSystems) judge(system, doc);
     return found.empty();
   });

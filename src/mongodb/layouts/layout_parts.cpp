@@ -34,8 +34,8 @@ bson_subtype_t SubtypeAt(const bson_iter_t& at) {
   return subtype;
 }
 
-/// Appends a value, in which whole numbers are as long as those that stood there, at any depth.
-/// What comes after the end of an array is like its last element. @param stored null: nothing stood
+/// Appends a value, in which numbers have the types of those that stood there, at any depth. What
+/// comes after the end of an array is like its last element. @param stored null: nothing stood
 /// there
 void AppendLike(Doc& doc, std::string_view name, const bson_iter_t& value,
                 const bson_iter_t* stored) {
@@ -45,6 +45,17 @@ void AppendLike(Doc& doc, std::string_view name, const bson_iter_t& value,
   if (type == BSON_TYPE_INT32 && before == BSON_TYPE_INT64) {
     doc.Add(name, bson_iter_as_int64(&made));
     return;
+  }
+  if (IsNumber(type) && before == BSON_TYPE_DOUBLE) {
+    const double number = bson_iter_as_double(&made);
+    if (type != BSON_TYPE_DOUBLE && !IsExactly(number, bson_iter_as_int64(&made))) {
+      throw std::range_error("is a double in the stored document, which cannot hold this number");
+    }
+    doc.Add(name, number);
+    return;
+  }
+  if (type == BSON_TYPE_INT64 && before == BSON_TYPE_INT32) {
+    throw std::range_error("is an int32 in the stored document, which cannot hold this number");
   }
   const bool is_array = type == BSON_TYPE_ARRAY;
   bson_iter_t item, old;
@@ -71,21 +82,17 @@ void AppendLike(Doc& doc, std::string_view name, const bson_iter_t& value,
 
 /// The value in place of `stored`.
 Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_iter_t& stored) {
-  Doc one;
+  Doc one, literal;
   AppendValue(one, "v", value);
   bson_iter_t made;
   FindField(*one.get(), "v", made);
-  const bson_type_t type = bson_iter_type(&made), before = bson_iter_type(&stored);
-  Doc literal;
-  AppendLike(literal, "$literal", made, &stored);
-  if (type == BSON_TYPE_INT32 && before == BSON_TYPE_INT64) return literal;
-  if (IsNumber(type) && before == BSON_TYPE_DOUBLE) {
-    const double number = bson_iter_as_double(&made);
-    if (type != BSON_TYPE_DOUBLE && !IsExactly(number, bson_iter_as_int64(&made))) {
-      RefuseMember(name, "is a double in the stored document, which cannot hold this number");
-    }
-    return Doc::Of("$literal", number);
+  try {
+    AppendLike(literal, "$literal", made, &stored);
+  } catch (const std::range_error& error) {
+    RefuseMember(name, error.what());
   }
+  FindField(*literal.get(), "$literal", made);
+  const bson_type_t type = bson_iter_type(&made), before = bson_iter_type(&stored);
   const bool is_same =
       type == before && (type != BSON_TYPE_BINARY || SubtypeAt(made) == SubtypeAt(stored));
   if (!is_same && type != BSON_TYPE_NULL && before != BSON_TYPE_NULL) {

@@ -221,11 +221,10 @@ void LayoutUnit::Commit(std::span<Change> changes) {
     operations_.Write(doc, reply);
     const bool one = command.changes.size() == 1;
     if (!stored) Check(one ? Single(reply) : reply);  // else others are stored: it is told of each
-    const std::int64_t matched = reply.Integer("n");
-    if (changes.size() == 1 && matched == 0) throw locking::Raced();
     stored = true;
     Settle(verb, command.changes, reply);
   }
+  if (changes.size() == 1 && changes.front().raced) throw locking::Raced();
 }
 
 void LayoutUnit::Settle(Verb verb, std::vector<Change*> changes, const Reply& reply) {

@@ -122,13 +122,13 @@ TEST_F(DocumentLock, WhatTheirClassDoesNotKnowIsNotStored) {
 /// Their driver reads a long as a long, and a double as one.
 TEST_F(DocumentLock, AMemberKeepsItsType) {
   Change(R"({"$set": {"Long": {"$numberLong": "5"}, "Double": 1.5, "Int": 1,
-             "In": {"Long": {"$numberLong": "5"}, "List": [1, {"$numberLong": "5"}]},
+             "In": {"Long": {"$numberLong": "5"}, "Int": 1, "Double": 1.5, "List": [1, {"$numberLong": "5"}]},
              "Id": {"$binary": {"base64": "AQIDBAUGBwgJCgsMDQ4PEA==", "subType": "04"}}}})");
   auto held = documents_.Lock(id_);
   (*held)["Long"] = 6;
   (*held)["Double"] = 2;
   (*held)["Int"] = 2;
-  (*held)["In"] = {{"Long", 6}, {"List", {2, 6, 7}}, {"New", 8}};
+  (*held)["In"] = {{"Long", 6}, {"Int", 2}, {"Double", 3}, {"List", {2, 6, 7}}, {"New", 8}};
   held.Release();
   const auto type = [&](const char* field) {
     const auto document = Document();
@@ -139,6 +139,7 @@ TEST_F(DocumentLock, AMemberKeepsItsType) {
   };
   EXPECT_EQ(type("Long"), BSON_TYPE_INT64);
   EXPECT_EQ(type("Double"), BSON_TYPE_DOUBLE);
+  EXPECT_EQ(type("In.Double"), BSON_TYPE_DOUBLE);
   for (const char* const field : {"Int", "In.List.0", "In.New"})
     EXPECT_EQ(type(field), BSON_TYPE_INT32) << field;
   for (const char* const field : {"In.Long", "In.List.1", "In.List.2"})
@@ -148,6 +149,11 @@ TEST_F(DocumentLock, AMemberKeepsItsType) {
   (*held)["Double"] = (std::int64_t{1} << 53) + 1;
   EXPECT_THROW(held.Save(), DocumentException);
   *held = before;
+  for (const char* const member : {"Int", "Double"}) {
+    (*held)["In"][member] = (std::int64_t{1} << 53) + 1;
+    EXPECT_THROW(held.Save(), DocumentException) << member;
+    *held = before;
+  }
   (*held)["Id"] = doclock::Binary{std::vector<std::uint8_t>(16, 1), 0};
   EXPECT_THROW(held.Save(), DocumentException);
 }
@@ -296,6 +302,21 @@ TEST_F(DocumentLock, WhoLostItWritesNothing) {
   ASSERT_TRUE(next);
   EXPECT_EQ(Write(WriteKind::kRelease, held, {{"Value", "late"}}).status, OpStatus::kLost);
   EXPECT_EQ(Value(), "0");
+}
+
+TEST_F(DocumentLock, AValueThatAUniqueIndexHasIsAConflict) {
+  Change(R"({"$set": {"Value": "1"}})");
+  peer_->MakeDocument("3f0c7b1e-5a55-4bd2-9a43-0d1c1a6f9e12");  // "0"
+  mongodb::Doc make = FromJson(R"({"createIndexes": "locks", "indexes":
+      [{"key": {"Value": 1}, "name": "of_value", "unique": true}]})");
+  database_.Run(make);
+  auto held = documents_.Lock(id_);
+  (*held)["Value"] = "0";
+  EXPECT_THROW(held.Save(), ConflictException);
+  EXPECT_THROW(held.Release(), ConflictException);
+  (*held)["Value"] = "2";
+  held.Release();
+  EXPECT_EQ(Value(), "2");
 }
 
 class DocumentLockFaults : public DocumentLock {};

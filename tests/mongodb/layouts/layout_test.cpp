@@ -529,6 +529,15 @@ TEST_P(Layouts, IsNotOpenedWithDocumentsOfDoclocksOwnLayout) {
   EXPECT_EQ(Problem(locks_.store()), refusal);
 }
 
+TEST_P(Layouts, IsNotOpenedWithSagaStatesOfOpenSleigh) {
+  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
+  Change(R"({"$set": {"CorrelationId": 1, "Type": 1, "LockId": 1, "LockTime": 1}})");
+  const std::string refusal = Refusal(layout_);
+  EXPECT_THAT(refusal, HasSubstr("holds locks of OpenSleigh, and was given the layout of " +
+                                 std::string(mongodb::FindLayout(layout_)->library())));
+  EXPECT_EQ(Problem(locks_.store()), refusal);
+}
+
 /// A named lock from beginning to end, with waiters of this process.
 TEST_P(Layouts, WaitersOfAProcessHandItOver) {
   const LockManager manager(OpenMongodbStore(database_.uri(), options_));
