@@ -128,7 +128,8 @@ void PostgresqlHotProcesses(benchmark::State& state) {
   const PostgresqlSchema schema;
   double jain = 1;
   const auto floor = [&] {
-    return RunProcesses([&] { return CycleOf(std::make_shared<ForUpdateCycles>(schema.url(), 0)); }).rate;
+    return RunProcesses([&] { return CycleOf(std::make_shared<ForUpdateCycles>(schema.url(), 0)); })
+        .rate;
   };
   const auto ours = [&] {
     const Turns turns = RunProcesses([&] { return CycleOf(std::make_shared<OurProcess>(schema)); });

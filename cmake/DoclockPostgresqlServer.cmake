@@ -5,17 +5,17 @@
 #   doclock_postgresql           the server
 #   doclock_postgresql_failover  another one, for tests that kill it
 #
-# The tests start standbys themselves, on the two ports behind those.
+# The tests start standbys themselves, on the five ports behind those.
 #
 # doclock_postgresql_urls is a list of compile definitions with their URLs, for the tests' programs.
 
-set(DOCLOCK_TEST_POSTGRESQL_PORT "" CACHE STRING "First of four ports for the tests' PostgreSQL servers (empty: by the build folder's name)")
+set(DOCLOCK_TEST_POSTGRESQL_PORT "" CACHE STRING "First of seven ports for the tests' PostgreSQL servers (empty: by the build folder's name)")
 set(doclock_postgresql_port "${DOCLOCK_TEST_POSTGRESQL_PORT}")
 if(NOT doclock_postgresql_port)
   # Below the ports that systems give out by themselves, and above those of the MongoDB servers.
   string(SHA256 hash "${PROJECT_BINARY_DIR}")
   string(SUBSTRING "${hash}" 0 6 hash)
-  math(EXPR doclock_postgresql_port "31700 + (0x${hash} % 250) * 4")
+  math(EXPR doclock_postgresql_port "31700 + (0x${hash} % 140) * 7")
 endif()
 set(doclock_postgresql_script "${PROJECT_SOURCE_DIR}/scripts/postgresql.sh")
 set(doclock_postgresql_urls)

@@ -28,7 +28,9 @@ std::size_t BytesOf(const CommitPartSpec& part) {
 
 TransactionState::TransactionState(EnginePtr engine) : engine_(std::move(engine)) {
   if (engine_->traits().transactions) return;
-  throw StoreException(Errc::kRefused, "doclock: this store has no transactions");
+  throw StoreException(
+      Errc::kRefused,
+      "doclock: this store has no transactions (MongoDB has them in a replica set only)");
 }
 
 void TransactionState::CheckOpen() const {

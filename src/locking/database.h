@@ -154,6 +154,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 enum class Access : std::uint8_t {
   kRead,
   kWrite,     ///< Each change is stored or refused by itself.
+  kRenew,     ///< As kWrite, of renewals: they come again, and others are due meanwhile.
   kWriteAll,  ///< All changes are stored, or none. Only with StoreTraits::transactions.
 };
 

@@ -59,6 +59,15 @@ void TryEach(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
           });
 }
 
+bool AreAll(std::span<StoreOp* const> ops, OpKind kind) noexcept {
+  return std::all_of(ops.begin(), ops.end(), [=](const StoreOp* op) { return op->kind == kind; });
+}
+Access AccessFor(std::span<StoreOp* const> ops) noexcept {
+  return AreAll(ops, OpKind::kRead)    ? Access::kRead
+         : AreAll(ops, OpKind::kRenew) ? Access::kRenew
+                                       : Access::kWrite;
+}
+
 /// One operation, in a unit of its own.
 class Lone {
  public:
@@ -67,7 +76,8 @@ class Lone {
   /// Calls `use` with a unit, until no other client races it.
   template <class Use>
   void Run(Database& database, Deadline deadline, const Use& use) {
-    const Access access = op_.kind == OpKind::kRead ? Access::kRead : Access::kWrite;
+    StoreOp* const only = &op_;
+    const Access access = AccessFor({&only, 1});
     RunUntilUnraced(deadline, [&](bool again) {
       if (again) Begin();
       database.Run(access, deadline, use);
@@ -117,16 +127,10 @@ class Lone {
 /// Operations in one unit, and the documents that they name.
 class Batch {
  public:
+  /// @param ops in their order
   explicit Batch(std::vector<StoreOp*> ops) : ops_(std::move(ops)) {
-    std::stable_sort(ops_.begin(), ops_.end(), StandsBefore);
     changes_.reserve(ops_.size());
     of_.reserve(ops_.size());
-  }
-
-  /// Leaves out what the database has carried out without a unit.
-  void TryWithoutUnit(Database& database, Deadline deadline) {
-    TryEach(database, ops_, deadline);
-    std::erase_if(ops_, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
   }
 
   /// Operations that need a unit of their own. They have no result.
@@ -134,10 +138,9 @@ class Batch {
     std::vector<StoreOp*> blocked;  ///< Others' transactions hold their documents.
     std::vector<StoreOp*> free;     ///< The rest.
   };
-  Rest Run(Database& database, Deadline deadline) {
-    if (ops_.empty()) return {};
+  void Run(Database& database, Deadline deadline, Rest& rest) {
     const auto run = [&] {
-      const auto unit = database.Begin(access(), deadline);
+      const auto unit = database.Begin(AccessFor(ops_), deadline);
       try {
         RunIn(*unit);
       } catch (const Raced&) {
@@ -148,17 +151,11 @@ class Batch {
       }
     };
     Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
-    return TakeRest();
+    AddRest(rest);
   }
 
  private:
   static constexpr std::size_t kTried = SIZE_MAX;
-
-  [[nodiscard]] Access access() const noexcept {
-    const bool reads = std::all_of(ops_.begin(), ops_.end(),
-                                   [](const StoreOp* op) { return op->kind == OpKind::kRead; });
-    return reads ? Access::kRead : Access::kWrite;
-  }
 
   void RunIn(Unit& unit) {
     bool decided = false;
@@ -201,9 +198,9 @@ class Batch {
     return Has(i, &Change::blocked) || Has(i, &Change::raced);
   }
   /// After a unit that has failed, nothing of what was decided is stored.
-  Rest TakeRest() {
+  void AddRest(Rest& rest) {
     if (has_failed_) std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
-    Rest rest;  // memory may run out from here on
+    // Memory may run out from here on.
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (Has(i, &Change::blocked)) {
         rest.blocked.push_back(ops_[i]);
@@ -211,7 +208,6 @@ class Batch {
         rest.free.push_back(ops_[i]);
       }
     }
-    return rest;
   }
 
   template <class F>
@@ -244,6 +240,14 @@ constexpr std::chrono::milliseconds kLeastForBlocked{50};
 /// A part of its lease: so long a renewal may take, so that the next one comes early enough.
 constexpr int kPartForRenewal = 6;
 constexpr std::chrono::milliseconds kLeastForRenewal{1000};
+
+/// Renewals of one collection are not to wait for those of another.
+using Ops = std::vector<StoreOp*>;
+Ops::iterator EndOfUnit(Ops::iterator first, Ops::iterator end) {
+  if (!AreAll({first, end}, OpKind::kRenew)) return end;
+  return std::find_if(first, end,
+                      [=](const StoreOp* op) { return op->collection != (*first)->collection; });
+}
 
 /// Calls `run` with the operation as the only one of a unit.
 template <class Run>
@@ -301,9 +305,15 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   std::copy_if(ops.begin(), ops.end(), std::back_inserter(sound),
                [](StoreOp* op) { return !IsFaulty(*op); });
   if (sound.empty()) return;
-  Batch batch(std::move(sound));
-  batch.TryWithoutUnit(database, deadline);
-  Batch::Rest rest = batch.Run(database, deadline);
+  std::stable_sort(sound.begin(), sound.end(), StandsBefore);
+  TryEach(database, sound, deadline);
+  std::erase_if(sound, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
+  Batch::Rest rest;
+  for (auto first = sound.begin(); first != sound.end();) {
+    const auto last = EndOfUnit(first, sound.end());
+    Batch({first, last}).Run(database, deadline, rest);
+    first = last;
+  }
   for (StoreOp* const op : rest.free) {
     if (std::chrono::steady_clock::now() < deadline) {
       ExecuteOne(database, *op, BoundOf({&op, 1}, deadline));

@@ -13,6 +13,7 @@
 
 #include "doclock/body.h"
 #include "doclock/classify.h"
+#include "document/json/bson_size.h"
 #include "document/values/key_member.h"
 #include "document/values/utf8.h"
 
@@ -83,13 +84,27 @@ bool TrySave(const LockingRepository<OutboxMessage>& messages, Snapshot<OutboxMe
   }
 }
 
-/// One that could not be saved could not be sent.
+/// Has it more levels than these?
+bool IsDeeper(const nlohmann::json& value, int levels) {
+  if (!value.is_structured()) return false;
+  return levels == 0 || std::any_of(value.begin(), value.end(), [=](const nlohmann::json& one) {
+           return IsDeeper(one, levels - 1);
+         });
+}
+
+/// One that could not be saved could not be sent. Looks at the depth first: all else goes as deep
+/// as the payload does.
 void CheckRoom(const LockingRepository<OutboxMessage>& messages, const OutboxMessage& message) {
   constexpr std::size_t kMost = kMaxBodyBytes - kRoom;
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  const auto size = message.payload.dump(-1, ' ', false, kReplace).size() + message.order.size();
-  Require(size <= kMost, messages, message.id,
-          "is longer than a message may be, which is " + std::to_string(kMost) + " bytes");
+  const nlohmann::json& payload = message.payload;
+  Require(!IsDeeper(payload, kMaxBodyDepth), messages, message.id,
+          "is nested deeper than " + std::to_string(kMaxBodyDepth) + " levels");
+  const auto size =
+      std::max(payload.dump(-1, ' ', false, kReplace).size(), detail::BsonBytes(payload));
+  Require(size + message.order.size() <= kMost, messages, message.id,
+          "is longer than a message may be, which is " + std::to_string(kMost) +
+              " bytes as JSON and as BSON");
 }
 
 /// What was thrown, as a text that can be stored.

@@ -93,8 +93,12 @@ class PostgresqlDatabase final : public locking::Database {
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access,
                                        locking::Deadline deadline) override {
-    return WithoutDoubt(
-        [&] { return std::make_unique<PostgresqlUnit>(*pool_, access, deadline, instance_); });
+    const bool renews = access == locking::Access::kRenew;
+    return WithoutDoubt([&] {
+      return std::make_unique<PostgresqlUnit>(*pool_, renews ? locking::Access::kWrite : access,
+                                              deadline, instance_,
+                                              renews ? Pool::For::kRenewals : Pool::For::kAll);
+    });
   }
 
   void Try(std::span<StoreOp* const> ops, locking::Deadline deadline) override {
@@ -112,15 +116,29 @@ class PostgresqlDatabase final : public locking::Database {
             .CarryOut(some, ops.size() == 1);
       });
     };
-    if (carry_out(cuts) || !renews) return;
-    // Those of other tables do not wait for the one that is kept.
-    const auto collection = [](const postgresql::ShortCut& cut) { return cut.op->collection; };
-    std::ranges::stable_sort(cuts, {}, collection);
-    for (std::span<const postgresql::ShortCut> left(cuts); !left.empty();) {
-      const auto end = std::ranges::upper_bound(left, collection(left.front()), {}, collection);
+    if (!renews) {
+      carry_out(cuts);
+      return;
+    }
+    // Those of other tables do not wait for one that is kept, and not behind one that was.
+    const auto collection = [](const postgresql::ShortCut& cut) {
+      return static_cast<PostgresqlCollection*>(cut.op->collection);
+    };
+    const auto kept = std::stable_partition(
+        cuts.begin(), cuts.end(), [&](const auto& cut) { return !collection(cut)->is_kept(); });
+    std::ranges::stable_sort(cuts.begin(), kept, {}, collection);
+    std::ranges::stable_sort(kept, cuts.end(), {}, collection);
+    std::span<const postgresql::ShortCut> left(cuts);
+    const auto others = left.first(static_cast<std::size_t>(kept - cuts.begin()));
+    if (!others.empty() && carry_out(others)) left = left.subspan(others.size());
+    while (!left.empty()) {
+      PostgresqlCollection* const one = collection(left.front());
+      const auto end = std::ranges::find_if(
+          left, [&](const postgresql::ShortCut& cut) { return collection(cut) != one; });
       const auto some = left.first(static_cast<std::size_t>(end - left.begin()));
       left = left.subspan(some.size());
-      if (carry_out(some)) continue;
+      one->set_kept(!carry_out(some));
+      if (!one->is_kept()) continue;
       for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, postgresql::kKeptText);
     }
   }

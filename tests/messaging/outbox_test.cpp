@@ -457,6 +457,12 @@ TEST_P(OutboxTest, AMessageThatCouldNotBeSavedLaterIsNotAdded) {
   Transaction transaction(manager);
   const std::string text(kMaxBodyBytes - 4096, 'x');
   EXPECT_THROW(outbox.Add(transaction, {.id = "long", .payload = text}), DocumentException);
+  const json long_as_bson(1'400'000, 0);
+  EXPECT_THROW(outbox.Add(transaction, {.id = "long", .payload = long_as_bson}), DocumentException);
+  constexpr std::size_t kLevels = 200'000;
+  json deep = json::parse(std::string(kLevels, '[') + std::string(kLevels, ']'));
+  EXPECT_THROW(outbox.Add(transaction, {.id = "deep", .payload = std::move(deep)}),
+               DocumentException);
   outbox.Add(transaction, {.id = "good", .payload = std::string(1000, 'x')});
   transaction.Commit();
   SendWhatIsDue();

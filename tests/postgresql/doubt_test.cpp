@@ -94,7 +94,7 @@ class PostgresqlDoubt : public ::testing::Test {
               std::to_string(version));
   }
 
-  static constexpr std::int64_t kFloor = std::int64_t{1} << 40;
+  static constexpr std::int64_t kFloor = std::int64_t{1} << 7;
   Schema schema_;
   LosingProxy proxy_;
   LockManager manager_{OpenPostgresqlStore(proxy_.Before(schema_.url()) + "&application_name=" +

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +13,7 @@
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
 #include "postgresql/support/raw_server.h"
+#include "process/local_port.h"
 
 namespace doclock::postgresql_test {
 namespace {
@@ -97,6 +102,94 @@ TEST(PostgresqlPromotion, FencesRiseAboveThoseThatAStandbyLacks) {
   two.Promote();
   const LockManager again{store_of(two.url())};
   EXPECT_GT(FenceOf(Documents(again, "orders"), "a"), higher);
+}
+
+/// Neither knows of the other, and both have the same timeline.
+TEST(PostgresqlPromotion, FencesRiseAboveThoseOfAnotherStandbyThatWasPromotedBefore) {
+  Schema schema;
+  const std::string rest = schema.url().substr(schema.url().find('?'));
+  const LockManager before{OpenPostgresqlStore(ServerUrl() + rest)};
+  FenceOf(Documents(before, "orders"), "a");
+  Standby one(3, ServerUrl()), two(4, ServerUrl());
+  std::int64_t highest = 0;
+  for (Standby* const next : {&one, &two}) {
+    next->Promote();
+    const LockManager manager{OpenPostgresqlStore(next->url() + rest)};
+    const Documents documents(manager, "orders");
+    EXPECT_GT(FenceOf(documents, "a"), highest);
+    highest = LockOften(documents, "a");
+  }
+}
+
+/// A port that leads to a server, or breaks every connection.
+class Gate {
+ public:
+  explicit Gate(int target) : target_(target) {}
+  void Open() { is_open_ = true; }
+  [[nodiscard]] int port() const { return server_.port(); }
+
+ private:
+  void Serve(int client) const {
+    const int server = is_open_ ? test::ConnectTo(target_) : -1;
+    if (server < 0) return;
+    for (char bytes[65536];;) {
+      pollfd both[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
+      ::poll(both, 2, -1);
+      const int from = both[0].revents != 0 ? client : server;
+      const ssize_t size = ::read(from, bytes, sizeof bytes);
+      if (size <= 0) break;
+      const int to = from == client ? server : client;
+      ::send(to, bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+    }
+    ::close(server);
+  }
+
+  const int target_;
+  std::atomic<bool> is_open_ = false;
+  const test::LocalServer server_{[this](int client) { Serve(client); }};
+};
+
+TEST(PostgresqlPromotion, AnOldPrimaryThatComesBackDoesNotHideTheNewOne) {
+  Schema schema;
+  const std::string url = ServerUrl(), rest = schema.url().substr(schema.url().find('?'));
+  const std::size_t from = url.rfind(':') + 1;
+  const LockManager before{OpenPostgresqlStore(url + rest)};
+  FenceOf(Documents(before, "orders"), "a");
+  Standby standby(5, url);
+  standby.Promote();
+
+  Gate old(std::stoi(url.substr(from)));
+  const auto new_from = standby.url().rfind(':') + 1;
+  const std::string new_port =
+      standby.url().substr(new_from, standby.url().find('/', new_from) - new_from);
+  const std::string hosts = "postgresql://postgres@127.0.0.1:" + std::to_string(old.port()) +
+                            ",127.0.0.1:" + new_port + "/postgres";
+  const LockManager manager{OpenPostgresqlStore(hosts + rest)};
+  const Documents documents(manager, "orders");
+  const std::int64_t fence = FenceOf(documents, "a");
+  old.Open();
+  RawServer(standby.url())
+      .Run(
+          "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
+          " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+  EXPECT_EQ(FenceOf(documents, "a"), fence + 2);
+}
+
+/// As a dump of another server brings it, where the tables were in between.
+TEST(PostgresqlPromotion, FencesRiseAboveThoseOfAServerThatTheTablesComeBackFrom) {
+  Schema schema;
+  const auto fence = [&] {
+    const LockManager manager{OpenPostgresqlStore(schema.url())};
+    return FenceOf(Documents(manager, "orders"), "a");
+  };
+  EXPECT_LT(fence(), 10);
+  for (const std::int64_t theirs : {std::int64_t{1} << 20, std::int64_t{1} << 50}) {
+    schema.raw().Run("INSERT INTO doclock_meta VALUES ('epoch of 1/1', '" + std::to_string(theirs) +
+                     "') ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value");
+    const std::int64_t first = fence();
+    EXPECT_GT(first, theirs << 7);
+    EXPECT_EQ(fence(), first + 2);
+  }
 }
 
 }  // namespace

@@ -188,15 +188,16 @@ const char* RefusedOption(std::string_view message) {
 
 }  // namespace
 
-Connection::Connection(const Url& url, Deadline deadline)
-    : generation_(platform::ForkGeneration()) {
+Connection::Connection(const Url& url, Deadline deadline, std::size_t first_host)
+    : generation_(platform::ForkGeneration()), host_(first_host) {
   const platform::StandardNumbersTaken taken;  // no socket gets the number of a closed 0 to 2
   std::optional<Loss> told;                    // one that may pass counts more than one for good
   for (std::size_t left = url.hosts.size(); connection_ == nullptr; --left) {
     const auto now = std::chrono::steady_clock::now();
     const auto share = (deadline - now) / static_cast<int>(left);
     try {
-      Connect(url, url.hosts[url.hosts.size() - left], now + share);
+      host_ = (first_host + url.hosts.size() - left) % url.hosts.size();
+      Connect(url, url.hosts[host_], now + share);
     } catch (const Loss& loss) {
       PQfinish(std::exchange(connection_, nullptr));
       if (!told || told->for_good || !loss.for_good) told = loss;

@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -49,9 +50,10 @@ inline constexpr std::string_view kDurableCommit =
 /// see ShareSessions. Nothing is prepared in it then, and nothing set but for one transaction.
 class Connection {
  public:
-  /// Tries the hosts in turn, each for its share of the time. @throws Loss, which is for good
-  /// unless one of them may take the connection later, and names the last one's reason
-  Connection(const Url& url, Deadline deadline);
+  /// Tries the hosts in turn from `first_host` on, each for its share of the time. @throws Loss,
+  /// which is for good unless one of them may take the connection later, and names the last one's
+  /// reason
+  Connection(const Url& url, Deadline deadline, std::size_t first_host = 0);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   /// In a forked child it leaves the parent's session alone.
@@ -81,6 +83,8 @@ class Connection {
   void RunUnheard() noexcept;
 
   [[nodiscard]] std::int64_t floor() const noexcept { return epoch_ ? epoch_->floor : 0; }
+  /// The place of its host in the URL.
+  [[nodiscard]] std::size_t host() const noexcept { return host_; }
   [[nodiscard]] bool has_epoch() const noexcept { return epoch_.has_value(); }
   /// Tells the session too. Outside of a transaction. @throws Refusal, Loss
   void SetEpoch(Epoch epoch, Deadline deadline);
@@ -165,6 +169,7 @@ class Connection {
   bool unreplicated_ = false;
   bool shares_sessions_ = false;
   bool was_lent_ = false;  ///< The settings of its session may be another's own.
+  std::size_t host_;
   std::optional<Epoch> epoch_;
   std::chrono::milliseconds longest_statement_{};  ///< Zero: it has no limit.
   bool waits_briefly_ = false;                     ///< See LimitWaits.

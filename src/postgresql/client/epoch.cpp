@@ -6,21 +6,32 @@
 namespace doclock::postgresql {
 namespace {
 
-/// More grants and writes than a document has before one standby is promoted and the next.
-constexpr int kEpochBits = 40;
+/// An epoch is the millisecond since kFirstMoment in which it began, so that it is above those that
+/// were lost, of whichever server. Nothing writes one document so often in a millisecond.
+constexpr int kEpochBits = 7;
+constexpr const char* kFirstMoment = "timestamptz '2020-01-01Z'";
+/// So much above the last one is an epoch that begins before it by the server's clock.
+constexpr int kADay = 86'400'000;
 std::string Here() { return "(SELECT " + std::string(kThisServer) + " AS server) AS here"; }
-/// Of `server`: the setting that is its epoch.
-constexpr const char* kEpochOf = "'epoch of ' || server";
+/// The settings that are epochs, and that of `server`: the highest under its name, which is
+/// followed by the one that it is above, if the tables were on another server in between.
+constexpr const char* kIsEpoch = "name LIKE 'epoch of %'";
+constexpr const char* kIsItsEpoch = "name || ' ' LIKE 'epoch of ' || server || ' %'";
+
+std::string Highest(const std::string& meta, const char* which) {
+  return "(SELECT max(value::int8) FROM " + meta + " WHERE " + which + ")";
+}
 
 }  // namespace
 
 std::string MetaTable(const std::string& schema) { return QuotedName(schema) + ".doclock_meta"; }
 
 bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline) try {
+  const std::string meta = MetaTable(schema);
   connection.SendOnce(
-      "SELECT value IS NOT NULL OR has_table_privilege(to_regclass($1), 'INSERT') FROM " + Here() +
-          " LEFT JOIN " + MetaTable(schema) + " ON name = " + kEpochOf,
-      Parameters().Text(MetaTable(schema)));
+      "SELECT coalesce(" + Highest(meta, kIsItsEpoch) + " = " + Highest(meta, kIsEpoch) +
+          ", false) OR has_table_privilege(to_regclass($1), 'INSERT') FROM " + Here(),
+      Parameters().Text(meta));
   return connection.Run(deadline).back().Number(0, 0) != 0;
 } catch (const Refusal&) {
   return false;
@@ -28,26 +39,29 @@ bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline dead
 
 std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema,
                                Deadline deadline) {
-  // An epoch that was lost itself lies in the difference of the timelines.
-  const std::string next =
-      "SELECT value::int8 + CASE WHEN split_part(name, '/', 1) = split_part(" +
-      std::string(kEpochOf) +
-      ", '/', 1) THEN greatest(split_part(server, '/', 2)::int8 - split_part(name, '/', 2)::int8,"
-      " 1) ELSE 1 END FROM " +
-      MetaTable(schema) + " WHERE name LIKE 'epoch of %' ORDER BY value::int8 DESC LIMIT 1";
+  const std::string meta = MetaTable(schema);
+  const std::string own = Highest(meta, kIsItsEpoch), highest = Highest(meta, kIsEpoch);
+  // The tables' first server has the versions from zero on. Those that begin an epoch at the same
+  // time give it one name.
+  const std::string begin =
+      "INSERT INTO " + meta +
+      " SELECT 'epoch of ' || server || CASE WHEN own IS NULL THEN '' ELSE ' ' || highest END,"
+      " CASE WHEN highest IS NULL THEN 0 WHEN now > highest THEN now ELSE highest + " +
+      std::to_string(kADay) + " END FROM (SELECT server, " + own + " AS own, " + highest +
+      " AS highest, (1000 * extract(epoch FROM clock_timestamp() - " + std::string(kFirstMoment) +
+      "))::int8 AS now FROM " + Here() +
+      ") AS known WHERE own IS NULL OR own < highest ON CONFLICT (name) DO NOTHING";
   try {
     for (const bool is_first : {true, false}) {
-      connection.SendOnce("SELECT server, value::int8 FROM " + Here() + " LEFT JOIN " +
-                          MetaTable(schema) + " ON name = " + kEpochOf);
+      connection.SendOnce("SELECT server, CASE WHEN " + own + " = " + highest + " THEN " + own +
+                          " END FROM " + Here());
       const Result found = std::move(connection.Run(deadline).back());
       if (!found.IsNull(0, 1)) {
         return Epoch{std::string(found.Text(0, 0)), found.Number(0, 1) << kEpochBits};
       }
       if (!is_first) break;
       connection.Begin();
-      connection.SendOnce("INSERT INTO " + MetaTable(schema) + " SELECT " + kEpochOf +
-                          ", coalesce((" + next + "), 0) FROM " + Here() +
-                          " ON CONFLICT (name) DO NOTHING");
+      connection.SendOnce(begin);
       connection.RunAndCommit(deadline);
     }
   } catch (const Refusal& refusal) {

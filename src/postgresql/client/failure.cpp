@@ -20,6 +20,8 @@ namespace {
                                                        "other clients' transactions may keep the "
                                                        "document"
                           : refusal.state == "42501" ? ": the user lacks a privilege"
+                          : refusal.state == "42P01" ? ": a table of this library is missing"
+                          : refusal.state == "P0001" ? ": a trigger raised an exception"
                           : refusal.state == "0A000" ? ": was a column's type changed while the "
                                                        "store was open?"
                           : refusal.state == "26000" ? ": does a pooler give each transaction "

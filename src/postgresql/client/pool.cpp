@@ -19,7 +19,7 @@ constexpr int kMore = 1;
 
 std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
   try {
-    return std::make_unique<Connection>(url_, deadline);
+    return std::make_unique<Connection>(url_, deadline, first_host_);
   } catch (const Loss& loss) {
     // What went once may go again: a name that leads to a standby now, for example.
     const bool refused = loss.for_good && !has_connected_;
@@ -48,10 +48,16 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
   }
   Lent lent(nullptr, Give(this));
   try {
-    auto connection = TakeAny(deadline, use != For::kSecond);
-    connection->LimitWaits(deadline, use == For::kRenewals);
-    SetEpoch(*connection, deadline);
-    lent.reset(connection.release());
+    for (std::size_t left = url_.hosts.size(); !lent; --left) {
+      auto connection = TakeAny(deadline, use != For::kSecond);
+      connection->LimitWaits(deadline, use == For::kRenewals);
+      if (IsOfNewest(*connection, deadline)) {
+        lent.reset(connection.release());
+      } else {
+        if (left == 1) throw Loss("this server is one over which another was promoted");
+        first_host_ = (connection->host() + 1) % url_.hosts.size();
+      }
+    }
   } catch (...) {
     TakeBack(nullptr);
     throw;
@@ -106,7 +112,7 @@ bool Pool::has_doubts() {
   return std::chrono::steady_clock::now() < doubts_until_;
 }
 
-void Pool::SetEpoch(Connection& connection, Deadline deadline) {
+bool Pool::IsOfNewest(Connection& connection, Deadline deadline) {
   std::string schema;
   {
     const std::lock_guard guard(mutex_);
@@ -116,10 +122,9 @@ void Pool::SetEpoch(Connection& connection, Deadline deadline) {
     connection.SetEpoch(FindEpoch(connection, schema, deadline).value_or(Epoch()), deadline);
   }
   const std::lock_guard guard(mutex_);
-  if (connection.has_epoch() && connection.floor() < floor_) {
-    throw Loss("this server is one over which another was promoted");
-  }
+  if (connection.has_epoch() && connection.floor() < floor_) return false;
   floor_ = std::max(floor_, connection.floor());
+  return true;
 }
 
 std::unique_ptr<Connection> Pool::TakeIdle(bool in_turn) {

@@ -64,13 +64,15 @@ class Pool {
   std::unique_ptr<Connection> TakeAny(Deadline deadline, bool waits);
   /// The next that is given back. Null: there was none until the deadline, or none is in use.
   std::unique_ptr<Connection> AwaitIdle(Deadline deadline);
-  /// Tells it the server's epoch, if that can be known. @throws Loss, Refusal
-  void SetEpoch(Connection& connection, Deadline deadline);
+  /// Tells it the server's epoch, if that can be known. False: another server was promoted over it.
+  /// @throws Loss, Refusal
+  bool IsOfNewest(Connection& connection, Deadline deadline);
 
   const Url url_;
   std::once_flag first_;
   bool shares_sessions_ = false;
   std::atomic<bool> has_connected_ = false;
+  std::atomic<std::size_t> first_host_ = 0;  ///< To be tried.
   // Together fewer than there are connections.
   RowTurns lone_waits_{8}, commit_waits_{6};
   std::mutex mutex_;

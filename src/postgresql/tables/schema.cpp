@@ -140,7 +140,8 @@ std::string FindSchema(Pool& pool, Deadline deadline) {
   if (found.Text(0, 2) != "UTF8") {
     Refuse("the database's encoding is not UTF8: create one with ENCODING 'UTF8'");
   }
-  if (found.IsNull(0, 0)) Refuse("the search path names no schema that exists");
+  if (found.IsNull(0, 0))
+    Refuse("the search path names no schema that exists and that the user has USAGE of");
   return std::string(found.Text(0, 0));
 }
 
