@@ -236,7 +236,7 @@ bool IsFaulty(StoreOp& op) {
 /// A part of the time of a batch: so long it may wait for documents that others' transactions hold,
 /// one after the other. Until then nobody gets the answers of the rest.
 constexpr int kPartForBlocked = 8;
-constexpr std::chrono::milliseconds kLeastForBlocked{50};
+constexpr std::chrono::milliseconds kLeastForBlocked{50}, kForWanted{150};
 /// A part of its lease: so long a renewal may take, so that the next one comes early enough.
 constexpr int kPartForRenewal = 6;
 constexpr std::chrono::milliseconds kLeastForRenewal{1000};
@@ -273,21 +273,38 @@ Deadline BoundOf(std::span<StoreOp* const> ops, Deadline deadline) {
   return bound;
 }
 
-/// Each by itself, because others' transactions hold their documents. Renewals do
-/// not wait: they come again, and those that were stored with them count from when they are told.
+/// Will it come again if it fails? Renewals do, and callers that wait for the lock.
+bool ComesAgain(const StoreOp* op) noexcept {
+  return op->kind == OpKind::kRenew ||
+         (op->kind == OpKind::kAcquire &&
+          static_cast<const AcquireOp*>(op)->grant.queue_for > std::chrono::milliseconds(0));
+}
+
+/// Each by itself, because others' transactions hold their documents: first the writes of holders,
+/// which need their documents; then whoever wants a lock at once, for a moment. Those that come
+/// again do not wait: the ones that were sent with them are answered when this returns.
 void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline deadline) {
-  const auto held = std::partition(ops.begin(), ops.end(),
-                                   [](StoreOp* op) { return op->kind == OpKind::kRenew; });
-  std::for_each(ops.begin(), held, [](StoreOp* op) {
+  const auto fail = [](StoreOp* op) {
     op->Fail(Errc::kUnavailable, "another transaction holds the document");
-  });
-  const auto now = std::chrono::steady_clock::now();
-  const Deadline end = std::min(deadline, now + (deadline - now) / kPartForBlocked);
-  for (auto op = held; op != ops.end(); ++op) {
-    const auto begin = std::chrono::steady_clock::now();
+  };
+  const auto wanted = std::partition(ops.begin(), ops.end(),
+                                     [](StoreOp* op) { return op->kind != OpKind::kAcquire; });
+  const auto held = std::partition(ops.begin(), wanted, ComesAgain);
+  const auto at_once = std::partition(wanted, ops.end(), ComesAgain);
+  std::for_each(ops.begin(), held, fail);
+  std::for_each(wanted, at_once, fail);
+  const auto begin = std::chrono::steady_clock::now();
+  const Deadline end = std::min(deadline, begin + (deadline - begin) / kPartForBlocked);
+  for (auto op = held; op != wanted; ++op) {
+    const auto now = std::chrono::steady_clock::now();
     const Deadline part =
-        begin + std::max<Deadline::duration>((end - begin) / (ops.end() - op), kLeastForBlocked);
+        now + std::max<Deadline::duration>((end - now) / (wanted - op), kLeastForBlocked);
     ExecuteOne(database, **op, std::min(deadline, part));
+  }
+  const Deadline soon = std::min(deadline, std::chrono::steady_clock::now() + kForWanted);
+  for (auto op = at_once; op != ops.end(); ++op) {
+    const bool is_late = soon - std::chrono::steady_clock::now() < kLeastForBlocked;
+    is_late ? fail(*op) : ExecuteOne(database, **op, soon);
   }
 }
 
