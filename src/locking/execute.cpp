@@ -241,10 +241,11 @@ constexpr std::chrono::milliseconds kLeastForBlocked{50}, kForWanted{150};
 constexpr int kPartForRenewal = 6;
 constexpr std::chrono::milliseconds kLeastForRenewal{1000};
 
-/// Renewals of one collection are not to wait for those of another.
+/// Renewals of one collection are not to wait for those of another, where others' transactions may
+/// hold a collection.
 using Ops = std::vector<StoreOp*>;
-Ops::iterator EndOfUnit(Ops::iterator first, Ops::iterator end) {
-  if (!AreAll({first, end}, OpKind::kRenew)) return end;
+Ops::iterator EndOfUnit(const Database& database, Ops::iterator first, Ops::iterator end) {
+  if (database.traits().lanes == 1 || !AreAll({first, end}, OpKind::kRenew)) return end;
   return std::find_if(first, end,
                       [=](const StoreOp* op) { return op->collection != (*first)->collection; });
 }
@@ -327,7 +328,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   std::erase_if(sound, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
   Batch::Rest rest;
   for (auto first = sound.begin(); first != sound.end();) {
-    const auto last = EndOfUnit(first, sound.end());
+    const auto last = EndOfUnit(database, first, sound.end());
     Batch({first, last}).Run(database, deadline, rest);
     first = last;
   }

@@ -31,7 +31,7 @@ constexpr std::array kSystems{
 /// Whose documents no layout has.
 constexpr std::array kWithoutLayout{
     System{"doclock without a layout", {"lockVersion", "lockBorn"}},
-    System{"OpenSleigh", {"CorrelationId", "Type", "LockId", "LockTime"}}};
+    System{"OpenSleigh", {"CorrelationId", "Type", "Data", "LockId"}}};
 
 /// The TTL index of DistributedLock.MongoDB.
 constexpr const char* kTtlIndex = "expiresAt_ttl";

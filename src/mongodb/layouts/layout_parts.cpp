@@ -49,13 +49,16 @@ void AppendLike(Doc& doc, std::string_view name, const bson_iter_t& value,
   if (IsNumber(type) && before == BSON_TYPE_DOUBLE) {
     const double number = bson_iter_as_double(&made);
     if (type != BSON_TYPE_DOUBLE && !IsExactly(number, bson_iter_as_int64(&made))) {
-      throw std::range_error("is a double in the stored document, which cannot hold this number");
+      throw std::range_error("has a number that the stored double cannot hold");
     }
     doc.Add(name, number);
     return;
   }
   if (type == BSON_TYPE_INT64 && before == BSON_TYPE_INT32) {
-    throw std::range_error("is an int32 in the stored document, which cannot hold this number");
+    throw std::range_error("has a number that the stored int32 cannot hold");
+  }
+  if (type == BSON_TYPE_DOUBLE && IsNumber(before)) {
+    throw std::range_error("has a double where a whole number is stored");
   }
   const bool is_array = type == BSON_TYPE_ARRAY;
   bson_iter_t item, old;
@@ -185,17 +188,20 @@ Doc WithBody(const Doc& statement, const bson_t& seen, const LockFieldNames& loc
 }
 
 bool IsStored(const nlohmann::json& body, const nlohmann::json& stored) {
-  if (!body.is_object() || body.size() != stored.size()) return false;
-  for (const auto& [name, value] : body.items()) {
-    const auto found = stored.find(name);
-    if (found == stored.end()) return false;
-    // Compared as doubles, which is how WithBody stores it.
-    const bool is_same = found->is_number_float() && value.is_number_integer()
-                             ? *found == value
-                             : detail::IsSameJson(*found, value);
-    if (!is_same) return false;
+  // Compared as doubles, which is how WithBody stores it.
+  if (stored.is_number_float() && body.is_number_integer()) return stored == body;
+  const auto is_same = [](const nlohmann::json& a, const nlohmann::json& b) {
+    return IsStored(a, b);
+  };
+  if (body.is_array() && stored.is_array()) {
+    return std::equal(body.begin(), body.end(), stored.begin(), stored.end(), is_same);
   }
-  return true;
+  if (!body.is_object() || !stored.is_object()) return detail::IsSameJson(stored, body);
+  return body.size() == stored.size() &&
+         std::all_of(body.items().begin(), body.items().end(), [&](const auto& member) {
+           const auto found = stored.find(member.key());
+           return found != stored.end() && IsStored(member.value(), *found);
+         });
 }
 
 TimePoint SeenFrom(std::int64_t now, std::int64_t time) {

@@ -13,7 +13,7 @@ namespace {
 constexpr int kMostLent = 16;
 /// Beside those: calls that wait for the rows of other programs keep no lease from being renewed,
 /// and units that ask the standbys do not wait for each other's connections.
-constexpr int kMore = 1;
+constexpr int kMoreForRenewals = 1, kMoreForSeconds = 2;
 
 }  // namespace
 
@@ -38,7 +38,9 @@ std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
 }
 
 Pool::Lent Pool::Take(Deadline deadline, For use) {
-  const int most = kMostLent + (use == For::kAll ? 0 : kMore);
+  const int most = kMostLent + (use == For::kRenewals ? kMoreForRenewals
+                                : use == For::kSecond ? kMoreForSeconds
+                                                      : 0);
   {
     std::unique_lock guard(mutex_);
     if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < most; })) {
@@ -48,21 +50,33 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
   }
   Lent lent(nullptr, Give(this));
   try {
-    for (std::size_t left = url_.hosts.size(); !lent; --left) {
-      auto connection = TakeAny(deadline, use != For::kSecond);
-      connection->LimitWaits(deadline, use == For::kRenewals);
-      if (IsOfNewest(*connection, deadline)) {
-        lent.reset(connection.release());
-      } else {
-        if (left == 1) throw Loss("this server is one over which another was promoted");
-        first_host_ = (connection->host() + 1) % url_.hosts.size();
-      }
-    }
+    auto connection = OfNewest(deadline, [&] {
+      auto any = TakeAny(deadline, use != For::kSecond);
+      any->LimitWaits(deadline, use == For::kRenewals);
+      return any;
+    });
+    lent.reset(connection.release());
   } catch (...) {
     TakeBack(nullptr);
     throw;
   }
   return lent;
+}
+
+std::unique_ptr<Connection> Pool::ConnectToNewest(Deadline deadline) {
+  return OfNewest(deadline, [&] { return Connect(deadline); });
+}
+
+template <class Get>
+std::unique_ptr<Connection> Pool::OfNewest(Deadline deadline, const Get& get) {
+  for (std::size_t left = url_.hosts.size();;) {
+    auto connection = get();
+    const bool is_new = !connection->has_epoch();
+    if (IsOfNewest(*connection, deadline)) return connection;
+    if (!is_new) continue;  // others have met a newer one since
+    if (--left == 0) throw Loss("this server is one over which another was promoted");
+    first_host_ = (connection->host() + 1) % url_.hosts.size();
+  }
 }
 
 std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline, bool waits) {

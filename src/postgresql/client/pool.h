@@ -51,6 +51,8 @@ class Pool {
   /// One of its own, which the pool does not count. @throws StoreException if it cannot be made;
   /// Loss, Refusal
   [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline);
+  /// The same, to no server over which another was promoted.
+  [[nodiscard]] std::unique_ptr<Connection> ConnectToNewest(Deadline deadline);
   /// Does a pooler give each transaction another session? Once there was a connection.
   [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
 
@@ -64,6 +66,9 @@ class Pool {
   std::unique_ptr<Connection> TakeAny(Deadline deadline, bool waits);
   /// The next that is given back. Null: there was none until the deadline, or none is in use.
   std::unique_ptr<Connection> AwaitIdle(Deadline deadline);
+  /// What `get` gives, which is called again if it gives one to an old server.
+  template <class Get>
+  std::unique_ptr<Connection> OfNewest(Deadline deadline, const Get& get);
   /// Tells it the server's epoch, if that can be known. False: another server was promoted over it.
   /// @throws Loss, Refusal
   bool IsOfNewest(Connection& connection, Deadline deadline);

@@ -182,7 +182,7 @@ void Listener::Run() {
 }
 
 void Listener::Listen() {
-  const std::unique_ptr<Connection> connection = pool_.Connect(Soon());
+  const std::unique_ptr<Connection> connection = pool_.ConnectToNewest(Soon());
   std::vector<bool> asked;
   for (bool silent = false; IsWanted(); silent = !pipe_.Wait(connection->socket(), kSilenceMs)) {
     Update(*connection, asked, silent);

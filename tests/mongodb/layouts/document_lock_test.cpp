@@ -154,6 +154,9 @@ TEST_F(DocumentLock, AMemberKeepsItsType) {
     EXPECT_THROW(held.Save(), DocumentException) << member;
     *held = before;
   }
+  (*held)["In"]["Int"] = 1.5;
+  EXPECT_THROW(held.Save(), DocumentException);
+  *held = before;
   (*held)["Id"] = doclock::Binary{std::vector<std::uint8_t>(16, 1), 0};
   EXPECT_THROW(held.Save(), DocumentException);
 }
@@ -341,6 +344,9 @@ TEST_F(DocumentLockFaults, AReleaseWhoseAnswerWasLostIsToldByTheBody) {
   // The document has a double where the body has a whole number.
   Change(R"({"$set": {"Value": 2.0}})");
   EXPECT_EQ(Write(WriteKind::kRelease, another, {{"Value", 2}}, true).status, OpStatus::kLost);
+  Change(R"({"$set": {"Value": {"List": [2.0, 3.5]}}})");
+  EXPECT_EQ(Write(WriteKind::kRelease, another, {{"Value", {{"List", {2, 3.5}}}}}, true).status,
+            OpStatus::kLost);
 }
 
 /// A body that was not changed stands there in any case.

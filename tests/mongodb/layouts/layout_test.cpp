@@ -531,7 +531,7 @@ TEST_P(Layouts, IsNotOpenedWithDocumentsOfDoclocksOwnLayout) {
 
 TEST_P(Layouts, IsNotOpenedWithSagaStatesOfOpenSleigh) {
   ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
-  Change(R"({"$set": {"CorrelationId": 1, "Type": 1, "LockId": 1, "LockTime": 1}})");
+  Change(R"({"$set": {"CorrelationId": 1, "Type": 1, "Data": 1, "LockId": 1, "LockTime": 1}})");
   const std::string refusal = Refusal(layout_);
   EXPECT_THAT(refusal, HasSubstr("holds locks of OpenSleigh, and was given the layout of " +
                                  std::string(mongodb::FindLayout(layout_)->library())));
