@@ -20,6 +20,7 @@ import argparse
 import collections
 import heapq
 import json
+import math
 import pathlib
 
 KEPT = pathlib.Path(__file__).resolve().parents[1] / "docs" / "figures" / "scaling.json"
@@ -155,6 +156,10 @@ def main():
         parser.add_argument(f"--{option}", default=default, type=kind)
     parser.add_argument("--hot", action="store_true")
     given = vars(parser.parse_args())
+    for option, least in (("round_trip", 0), ("flush", 0), ("callers", 1), ("processes", 0), ("cores", 1),
+                          ("server_cores", 0)):
+        if not least <= given[option] < math.inf:
+            parser.error(f"--{option.replace('_', '-')} must be {least} or more")
     if given["processes"] and (given["callers"] > 1 or given["hot"]):
         parser.error("--processes has one caller in each, and all want one document: without --callers and --hot")
     store, kept = given.pop("store"), json.loads(KEPT.read_text(encoding="utf-8"))

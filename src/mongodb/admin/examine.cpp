@@ -129,8 +129,7 @@ class Examiner {
     }
     Add(FindingLevel::kWarning, "topology", "a single server without a replica set",
         "use a replica set: without one, there are no transactions, no inbox and no outbox, "
-        "waiters "
-        "are not notified, and nothing takes over when the server fails");
+        "waiters are not notified, and nothing takes over when the server fails");
   }
   /// The age of locks is shown by this machine's clock; leases do not depend on it.
   void LookAtTime(const bson_t& hello) {
