@@ -1,7 +1,7 @@
 #include "mongodb/layouts/judge_retry.h"
 
 #include "locking/execute.h"
-#include "mongodb/layouts/layout_parts.h"
+#include "mongodb/layouts/body_change.h"
 
 namespace doclock::mongodb {
 

@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <variant>
 
-#include "document/json/same_json.h"
-#include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/lock_change.h"
 #include "mongodb/protocol/stored_lock.h"
 
@@ -17,92 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kDigits = "0123456789abcdef";
-
-[[noreturn]] void RefuseMember(const std::string& name, const char* why) {
-  throw DocumentException("doclock: MongoDB: the member " + name + " " + why);
-}
-
-bool IsExactly(double number, std::int64_t whole) {
-  return number < 0x1p63 && static_cast<std::int64_t>(number) == whole;
-}
-
-bson_subtype_t SubtypeAt(const bson_iter_t& at) {
-  bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
-  std::uint32_t size = 0;
-  const std::uint8_t* data = nullptr;
-  bson_iter_binary(&at, &subtype, &size, &data);
-  return subtype;
-}
-
-/// Appends a value, in which numbers have the types of those that stood there, at any depth. What
-/// comes after the end of an array is like its last element. @param stored null: nothing stood
-/// there
-void AppendLike(Doc& doc, std::string_view name, const bson_iter_t& value,
-                const bson_iter_t* stored) {
-  bson_iter_t made = value;  // bson_iter_value writes to it
-  const bson_type_t type = bson_iter_type(&made);
-  const bson_type_t before = stored == nullptr ? BSON_TYPE_EOD : bson_iter_type(stored);
-  if (type == BSON_TYPE_INT32 && before == BSON_TYPE_INT64) {
-    doc.Add(name, bson_iter_as_int64(&made));
-    return;
-  }
-  if (IsNumber(type) && before == BSON_TYPE_DOUBLE) {
-    const double number = bson_iter_as_double(&made);
-    if (type != BSON_TYPE_DOUBLE && !IsExactly(number, bson_iter_as_int64(&made))) {
-      throw std::range_error("has a number that the stored double cannot hold");
-    }
-    doc.Add(name, number);
-    return;
-  }
-  if (type == BSON_TYPE_INT64 && before == BSON_TYPE_INT32) {
-    throw std::range_error("has a number that the stored int32 cannot hold");
-  }
-  if (type == BSON_TYPE_DOUBLE && IsNumber(before)) {
-    throw std::range_error("has a double where a whole number is stored");
-  }
-  const bool is_array = type == BSON_TYPE_ARRAY;
-  bson_iter_t item, old;
-  if (type != before || !(is_array || type == BSON_TYPE_DOCUMENT) ||
-      !bson_iter_recurse(&made, &item) || !bson_iter_recurse(stored, &old)) {
-    doc.Add(name, *bson_iter_value(&made));
-    return;
-  }
-  Doc inner;
-  bson_iter_t like = old;
-  bool is_known = false;
-  while (bson_iter_next(&item)) {
-    if (!is_array) {
-      like = old;
-      is_known = bson_iter_find(&like, bson_iter_key(&item));
-    } else if (bson_iter_next(&old)) {
-      like = old;
-      is_known = true;
-    }
-    AppendLike(inner, bson_iter_key(&item), item, is_known ? &like : nullptr);
-  }
-  is_array ? doc.AddArray(name, inner) : doc.Add(name, inner);
-}
-
-/// The value in place of `stored`.
-Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_iter_t& stored) {
-  Doc one, literal;
-  AppendValue(one, "v", value);
-  bson_iter_t made;
-  FindField(*one.get(), "v", made);
-  try {
-    AppendLike(literal, "$literal", made, &stored);
-  } catch (const std::range_error& error) {
-    RefuseMember(name, error.what());
-  }
-  FindField(*literal.get(), "$literal", made);
-  const bson_type_t type = bson_iter_type(&made), before = bson_iter_type(&stored);
-  const bool is_same =
-      type == before && (type != BSON_TYPE_BINARY || SubtypeAt(made) == SubtypeAt(stored));
-  if (!is_same && type != BSON_TYPE_NULL && before != BSON_TYPE_NULL) {
-    RefuseMember(name, "is of another type in the stored document");
-  }
-  return literal;
-}
 
 }  // namespace
 
@@ -159,49 +71,6 @@ Doc StageOn(const Doc& filter, const Doc& stage) {
   Doc statement;
   statement.Add("q", filter).Add("u", Array().Add(stage));
   return statement;
-}
-
-Doc WithBody(const Doc& statement, const bson_t& seen, const LockFieldNames& lock,
-             const nlohmann::json& after, const nlohmann::json& before) {
-  Doc set, with;
-  for (const auto& [name, value] : after.items()) {
-    if (IsLockField(name, lock)) RefuseMember(name, "is the lock's");
-    const auto known = before.find(name);
-    if (known != before.end() && detail::IsSameJson(*known, value)) continue;
-    bson_iter_t stored;
-    if (!FindField(seen, name, stored)) RefuseMember(name, "is not in the stored document");
-    set.Add(name, LiteralFor(name, value, stored));
-  }
-  for (const auto& [name, value] : before.items()) {
-    if (!after.contains(name)) RefuseMember(name, "of the stored document is missing");
-  }
-  Array stages;
-  ForEachItem(*statement.get(), "u", [&](const bson_iter_t& item) {
-    bson_iter_t stage = item;  // bson_iter_value writes to it
-    stages.Add(*bson_iter_value(&stage));
-    return true;
-  });
-  if (!set.empty()) stages.Add(Doc::Of("$set", set));
-  bson_iter_t filter;
-  FindField(*statement.get(), "q", filter);
-  return std::move(with.Add("q", *bson_iter_value(&filter)).Add("u", stages));
-}
-
-bool IsStored(const nlohmann::json& body, const nlohmann::json& stored) {
-  // Compared as doubles, which is how WithBody stores it.
-  if (stored.is_number_float() && body.is_number_integer()) return stored == body;
-  const auto is_same = [](const nlohmann::json& a, const nlohmann::json& b) {
-    return IsStored(a, b);
-  };
-  if (body.is_array() && stored.is_array()) {
-    return std::equal(body.begin(), body.end(), stored.begin(), stored.end(), is_same);
-  }
-  if (!body.is_object() || !stored.is_object()) return detail::IsSameJson(stored, body);
-  return body.size() == stored.size() &&
-         std::all_of(body.items().begin(), body.items().end(), [&](const auto& member) {
-           const auto found = stored.find(member.key());
-           return found != stored.end() && IsStored(member.value(), *found);
-         });
 }
 
 TimePoint SeenFrom(std::int64_t now, std::int64_t time) {

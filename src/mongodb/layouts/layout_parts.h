@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,15 +36,6 @@ Doc AfterNow(std::chrono::milliseconds length);
 
 /// The statement of an update by one stage.
 Doc StageOn(const Doc& filter, const Doc& stage);
-
-/// Adds a stage to the statement of an update by stages: the members of `after` that `before` has
-/// not, or has otherwise. A document keeps its members, and each of them its type: a whole number
-/// is stored in that of the number before it. @param lock these members are the lock's: a body that
-/// has one is refused @throws DocumentException names the member that does not fit
-Doc WithBody(const Doc& statement, const bson_t& seen, const LockFieldNames& lock,
-             const nlohmann::json& after, const nlohmann::json& before);
-/// Is `stored` what WithBody makes of `body`?
-bool IsStored(const nlohmann::json& body, const nlohmann::json& stored);
 
 /// A time of a document, as far from kLookedAt as it is from the server's. @param now the server's
 /// clock, from the same command @param time both in ms

@@ -8,6 +8,7 @@
 
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/bson/uuids.h"
+#include "mongodb/layouts/body_change.h"
 #include "mongodb/layouts/layout_parts.h"
 
 namespace doclock::mongodb {

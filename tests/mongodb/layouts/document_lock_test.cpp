@@ -20,6 +20,7 @@ namespace {
 using Tree = nlohmann::json;
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 class DocumentLock : public LayoutTest {
  protected:
@@ -154,8 +155,9 @@ TEST_F(DocumentLock, AMemberKeepsItsType) {
     EXPECT_THROW(held.Save(), DocumentException) << member;
     *held = before;
   }
-  (*held)["In"]["Int"] = 1.5;
-  EXPECT_THROW(held.Save(), DocumentException);
+  (*held)["In"]["List"][1] = 1.5;
+  EXPECT_THAT([&] { held.Save(); },
+              ThrowsMessage<DocumentException>(HasSubstr("In.List.1 has a double where")));
   *held = before;
   (*held)["Id"] = doclock::Binary{std::vector<std::uint8_t>(16, 1), 0};
   EXPECT_THROW(held.Save(), DocumentException);
