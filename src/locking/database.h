@@ -34,6 +34,9 @@
 
 namespace doclock::locking {
 
+/// When a unit has to be through. On the ordinary steady clock, not that of the leases.
+using Deadline = std::chrono::steady_clock::time_point;
+
 /// What is stored of one document.
 struct Entry {
   rules::LockState lock;
@@ -66,6 +69,9 @@ struct Change {
   /// Asked: one operation alone decides, and what it decides is committed or fails as a whole. So a
   /// database in memory may give out `stored`.
   bool alone = false;
+  /// Asked, of one alone: how long the database may wait for the document while another client's
+  /// transaction holds it. All else has the unit's deadline.
+  Deadline patience = Deadline::max();
   /// Asked: nothing looks at the body, so `was` may lack it.
   bool lock_only = false;
   /// Asked: the lock id of the first acquire, which may find its grant; nil: none.
@@ -139,9 +145,6 @@ struct Candidate {
   bool restated = false;           ///< See Change.
   std::string why_malformed = {};  ///< See LockRow.
 };
-
-/// When a unit has to be through. On the ordinary steady clock, not that of the leases.
-using Deadline = std::chrono::steady_clock::time_point;
 
 /// The text of kMalformed.
 [[nodiscard]] inline std::string MalformedText(const Change& document) {

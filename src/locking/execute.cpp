@@ -71,7 +71,9 @@ Access AccessFor(std::span<StoreOp* const> ops) noexcept {
 /// One operation, in a unit of its own.
 class Lone {
  public:
-  explicit Lone(StoreOp& op) noexcept : op_(op), change_(op) { change_.alone = true; }
+  /// @param patience see Change
+  explicit Lone(StoreOp& op, Deadline patience = Deadline::max()) noexcept
+      : op_(op), patience_(patience), change_(Fresh()) {}
 
   /// Calls `use` with a unit, until no other client races it.
   template <class Use>
@@ -109,9 +111,14 @@ class Lone {
  private:
   void Begin() noexcept {
     Reset(op_);
-    change_ = Change(op_);
-    change_.alone = true;
+    change_ = Fresh();
     tried_ = false;
+  }
+  [[nodiscard]] Change Fresh() const noexcept {
+    Change change(op_);
+    change.alone = true;
+    change.patience = patience_;
+    return change;
   }
   void StoreIn(Unit& unit) {
     if (!change_.IsDecided()) return;
@@ -120,6 +127,7 @@ class Lone {
   }
 
   StoreOp& op_;
+  const Deadline patience_;
   Change change_;  // what it discards goes after the unit, which keeps others waiting
   bool tried_ = false;
 };
@@ -233,10 +241,11 @@ bool IsFaulty(StoreOp& op) {
   return fault != nullptr;
 }
 
-/// A part of the time of a batch: so long it may wait for documents that others' transactions hold,
-/// one after the other. Until then nobody gets the answers of the rest.
+/// A part of the time of a call: so long its writes may wait for documents that others'
+/// transactions hold. Until then nobody gets the answers of the rest.
 constexpr int kPartForBlocked = 8;
-constexpr std::chrono::milliseconds kLeastForBlocked{50}, kForWanted{150};
+/// So long those may that want a lock: together, and each at least.
+constexpr std::chrono::milliseconds kForWanted{150}, kLeastForBlocked{50};
 /// A part of its lease: so long a renewal may take, so that the next one comes early enough.
 constexpr int kPartForRenewal = 6;
 constexpr std::chrono::milliseconds kLeastForRenewal{1000};
@@ -250,16 +259,18 @@ Ops::iterator EndOfUnit(const Database& database, Ops::iterator first, Ops::iter
                       [=](const StoreOp* op) { return op->collection != (*first)->collection; });
 }
 
-/// Calls `run` with the operation as the only one of a unit.
+/// Calls `run` with the operation as the only one of a unit. @param patience see Change
 template <class Run>
-void ExecuteOne(StoreOp& op, const Run& run) {
-  Lone lone(op);
+void ExecuteOne(StoreOp& op, Deadline patience, const Run& run) {
+  Lone lone(op, patience);
   Guarded([&] { run(lone); }, [&](const auto& settle) { lone.IfOpen(settle); });
 }
 
-void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
-  ExecuteOne(
-      op, [&](Lone& lone) { lone.Run(database, deadline, [&](Unit& unit) { lone.TryIn(unit); }); });
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline,
+                Deadline patience = Deadline::max()) {
+  ExecuteOne(op, patience, [&](Lone& lone) {
+    lone.Run(database, deadline, [&](Unit& unit) { lone.TryIn(unit); });
+  });
 }
 
 /// Of a call: renewals of other leases are not to wait for those that are held up.
@@ -274,39 +285,39 @@ Deadline BoundOf(std::span<StoreOp* const> ops, Deadline deadline) {
   return bound;
 }
 
-/// Will it come again if it fails? Renewals do, and callers that wait for the lock.
-bool ComesAgain(const StoreOp* op) noexcept {
-  return op->kind == OpKind::kRenew ||
-         (op->kind == OpKind::kAcquire &&
-          static_cast<const AcquireOp*>(op)->grant.queue_for > std::chrono::milliseconds(0));
+void FailAsKept(StoreOp& op) {
+  op.Fail(Errc::kUnavailable, "another transaction holds the document");
 }
 
-/// Each by itself, because others' transactions hold their documents: first the writes of holders,
-/// which need their documents; then whoever wants a lock at once, for a moment. Those that come
-/// again do not wait: the ones that were sent with them are answered when this returns.
-void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline deadline) {
-  const auto fail = [](StoreOp* op) {
-    op->Fail(Errc::kUnavailable, "another transaction holds the document");
-  };
-  const auto wanted = std::partition(ops.begin(), ops.end(),
-                                     [](StoreOp* op) { return op->kind != OpKind::kAcquire; });
-  const auto held = std::partition(ops.begin(), wanted, ComesAgain);
-  const auto at_once = std::partition(wanted, ops.end(), ComesAgain);
-  std::for_each(ops.begin(), held, fail);
-  std::for_each(wanted, at_once, fail);
-  const auto begin = std::chrono::steady_clock::now();
-  const Deadline end = std::min(deadline, begin + (deadline - begin) / kPartForBlocked);
-  for (auto op = held; op != wanted; ++op) {
+/// Each by itself, because others' transactions hold their documents, for which all of them
+/// together wait for `most`.
+void ExecuteKept(Database& database, std::span<StoreOp* const> ops, Deadline deadline,
+                 Deadline::duration most) {
+  const Deadline end = std::chrono::steady_clock::now() + most;
+  for (; !ops.empty(); ops = ops.subspan(1)) {
     const auto now = std::chrono::steady_clock::now();
-    const Deadline part =
-        now + std::max<Deadline::duration>((end - now) / (wanted - op), kLeastForBlocked);
-    ExecuteOne(database, **op, std::min(deadline, part));
+    if (now >= end) {
+      FailAsKept(*ops.front());
+      continue;
+    }
+    const auto part = std::max<Deadline::duration>((end - now) / std::ssize(ops), kLeastForBlocked);
+    ExecuteOne(database, *ops.front(), deadline, now + part);
   }
-  const Deadline soon = std::min(deadline, std::chrono::steady_clock::now() + kForWanted);
-  for (auto op = at_once; op != ops.end(); ++op) {
-    const bool is_late = soon - std::chrono::steady_clock::now() < kLeastForBlocked;
-    is_late ? fail(*op) : ExecuteOne(database, **op, soon);
-  }
+}
+
+/// First the writes of holders, which need their documents; then whoever wants a lock, for a
+/// moment. Renewals do not wait, since they come again: what was sent with them is answered when
+/// this returns.
+void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline deadline) {
+  const auto held = std::partition(ops.begin(), ops.end(),
+                                   [](StoreOp* op) { return op->kind == OpKind::kRenew; });
+  const auto wanted =
+      std::partition(held, ops.end(), [](StoreOp* op) { return op->kind != OpKind::kAcquire; });
+  for (StoreOp* const op : std::span(ops.begin(), held)) FailAsKept(*op);
+  const auto left = deadline - std::chrono::steady_clock::now();
+  ExecuteKept(database, {held, wanted}, deadline, left / kPartForBlocked);
+  ExecuteKept(database, {wanted, ops.end()}, deadline,
+              std::min<Deadline::duration>(left, kForWanted));
 }
 
 }  // namespace
@@ -348,14 +359,15 @@ void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {
       if (IsFaulty(*op)) continue;
       // Others do not wait while this reads the clock. A plain release does not need it.
       if (op->kind != OpKind::kWrite) unit.Now();
-      if (!unit.Try(*op)) ExecuteOne(*op, [&](Lone& lone) { lone.DecideIn(unit); });
+      if (unit.Try(*op)) continue;
+      ExecuteOne(*op, Deadline::max(), [&](Lone& lone) { lone.DecideIn(unit); });
     }
   });
 }
 
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
                   const std::function<void(Unit&, Change&)>& decide) {
-  ExecuteOne(op, [&](Lone& lone) {
+  ExecuteOne(op, Deadline::max(), [&](Lone& lone) {
     lone.Run(database, deadline, [&](Unit& unit) { lone.DecideIn(unit, decide); });
   });
 }

@@ -138,7 +138,9 @@ void MongodbUnit::Commit(std::span<Change> changes) {
   }
   spoilt_ = false;
   // A foreign transaction may hold one of several documents: then there is time for the others.
-  const milliseconds limit = operations_.left() / (changes.size() == 1 ? 1 : 4);
+  const milliseconds limit = changes.size() == 1
+                                 ? std::min(operations_.left(), Until(changes.front().patience))
+                                 : operations_.left() / 4;
   for (const Writes& writes : commands) Send(writes, limit, commands.size() == 1);
   if (changes.size() == 1 && changes.front().raced) throw locking::Raced();
 }

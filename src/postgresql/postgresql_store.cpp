@@ -109,37 +109,10 @@ class PostgresqlDatabase final : public locking::Database {
     if (cuts.empty()) return;
     const bool renews =
         std::ranges::all_of(ops, [](const StoreOp* op) { return op->kind == OpKind::kRenew; });
-    const auto use = renews ? Pool::For::kRenewals : Pool::For::kAll;
-    const auto carry_out = [&](std::span<const postgresql::ShortCut> some) {
-      return WithoutDoubt([&] {
-        return PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
-            .CarryOut(some, ops.size() == 1);
-      });
-    };
-    if (!renews) {
-      carry_out(cuts);
-      return;
-    }
-    // Those of other tables do not wait for one that is kept, and not behind one that was.
-    const auto collection = [](const postgresql::ShortCut& cut) {
-      return static_cast<PostgresqlCollection*>(cut.op->collection);
-    };
-    const auto kept = std::stable_partition(
-        cuts.begin(), cuts.end(), [&](const auto& cut) { return !collection(cut)->is_kept(); });
-    std::ranges::stable_sort(cuts.begin(), kept, {}, collection);
-    std::ranges::stable_sort(kept, cuts.end(), {}, collection);
-    std::span<const postgresql::ShortCut> left(cuts);
-    const auto others = left.first(static_cast<std::size_t>(kept - cuts.begin()));
-    if (!others.empty() && carry_out(others)) left = left.subspan(others.size());
-    while (!left.empty()) {
-      PostgresqlCollection* const one = collection(left.front());
-      const auto end = std::ranges::find_if(
-          left, [&](const postgresql::ShortCut& cut) { return collection(cut) != one; });
-      const auto some = left.first(static_cast<std::size_t>(end - left.begin()));
-      left = left.subspan(some.size());
-      one->set_kept(!carry_out(some));
-      if (!one->is_kept()) continue;
-      for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, postgresql::kKeptText);
+    if (renews) {
+      TryRenewals(cuts, ops.size() == 1, deadline);
+    } else {
+      CarryOut(cuts, Pool::For::kAll, ops.size() == 1, deadline);
     }
   }
 
@@ -183,6 +156,43 @@ class PostgresqlDatabase final : public locking::Database {
   }
 
  private:
+  using ShortCuts = std::span<postgresql::ShortCut>;
+
+  /// False: others keep a row or the table. @param alone is there only one operation?
+  bool CarryOut(std::span<const postgresql::ShortCut> cuts, Pool::For use, bool alone,
+                locking::Deadline deadline) {
+    return WithoutDoubt([&] {
+      return PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
+          .CarryOut(cuts, alone);
+    });
+  }
+
+  /// Those of other tables do not wait for one that is kept, and not behind one that was.
+  void TryRenewals(ShortCuts cuts, bool alone, locking::Deadline deadline) {
+    const auto collection = [](const postgresql::ShortCut& cut) {
+      return static_cast<PostgresqlCollection*>(cut.op->collection);
+    };
+    const auto carry_out = [&](ShortCuts some) {
+      return CarryOut(some, Pool::For::kRenewals, alone, deadline);
+    };
+    const ShortCuts kept = std::ranges::stable_partition(
+        cuts, [&](const auto& cut) { return !collection(cut)->is_kept(); });
+    const ShortCuts others = cuts.first(cuts.size() - kept.size());
+    std::ranges::stable_sort(others, {}, collection);
+    std::ranges::stable_sort(kept, {}, collection);
+    ShortCuts left = !others.empty() && carry_out(others) ? kept : cuts;
+    while (!left.empty()) {
+      PostgresqlCollection* const one = collection(left.front());
+      const auto end = std::ranges::find_if(
+          left, [&](const postgresql::ShortCut& cut) { return collection(cut) != one; });
+      const ShortCuts some = left.first(static_cast<std::size_t>(end - left.begin()));
+      left = left.subspan(some.size());
+      one->set_kept(!carry_out(some));
+      if (!one->is_kept()) continue;
+      for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, postgresql::kKeptText);
+    }
+  }
+
   const std::int64_t instance_ = NewInstance();
   std::unique_ptr<Pool> pool_;
   std::string schema_;

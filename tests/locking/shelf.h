@@ -25,6 +25,7 @@ struct Shelf {
   std::vector<std::size_t> units;   ///< How many documents each unit has loaded.
   std::vector<Key> loaded;          ///< By the last unit, in its order.
   std::vector<Deadline> deadlines;  ///< Of each unit.
+  std::vector<Deadline> patience;   ///< Of each document that was loaded alone.
   std::exception_ptr failure;       ///< Commits fail so.
 };
 
@@ -36,6 +37,7 @@ class ShelfUnit final : public Unit {
   void Load(std::span<Change> documents) override {
     shelf_.units.push_back(documents.size());
     shelf_.loaded.clear();
+    if (documents.size() == 1) shelf_.patience.push_back(documents.front().patience);
     for (const Change& document : documents) shelf_.loaded.push_back(*document.key);
     for (Change& document : documents) {
       const bool is_held = shelf_.held.contains(*document.key);

@@ -1,13 +1,8 @@
 // Answers that are lost, on a server whose epoch has risen since the documents were written.
 
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -16,63 +11,13 @@
 
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
+#include "postgresql/support/proxy.h"
 #include "postgresql/support/raw_server.h"
-#include "process/local_port.h"
 
 namespace doclock::postgresql_test {
 namespace {
 
 using nlohmann::json;
-
-/// Stands between a store and the server. Can lose an answer, and the connection with it.
-class LosingProxy {
- public:
-  /// The next answer that tells of this command is lost.
-  void Lose(std::string command) {
-    const std::lock_guard guard(mutex_);
-    lost_ = std::move(command);
-  }
-  [[nodiscard]] int losses() const { return losses_; }
-  /// The URL of a server by way of this.
-  [[nodiscard]] std::string Before(std::string url) const {
-    const std::string port = ":" DOCLOCK_POSTGRESQL_PORT "/";
-    return url.replace(url.find(port), port.size(), ":" + std::to_string(server_.port()) + "/");
-  }
-
- private:
-  void Serve(int client) {
-    const int server = test::ConnectTo(std::stoi(DOCLOCK_POSTGRESQL_PORT));
-    while (server >= 0 && Pass(client, server)) continue;
-    ::close(server);
-  }
-  /// Passes on what one of them says. False: it is the end.
-  bool Pass(int client, int server) {
-    pollfd both[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
-    ::poll(both, 2, -1);
-    char bytes[65536];
-    for (const auto& [from, to] : {std::pair{client, server}, std::pair{server, client}}) {
-      if (both[from == server].revents == 0) continue;
-      const ssize_t size = ::read(from, bytes, sizeof bytes);
-      if (size <= 0) return false;
-      const std::string_view said(bytes, static_cast<std::size_t>(size));
-      if (from == server && IsToBeLost(said)) return false;
-      if (::send(to, bytes, said.size(), MSG_NOSIGNAL) != size) return false;
-    }
-    return true;
-  }
-  bool IsToBeLost(std::string_view said) {
-    const std::lock_guard guard(mutex_);
-    if (lost_.empty() || said.find(lost_) == said.npos) return false;
-    lost_.clear();
-    ++losses_;
-    return true;
-  }
-
-  std::mutex mutex_;
-  std::string lost_;
-  std::atomic<int> losses_ = 0;
-  const test::LocalServer server_{[this](int client) { Serve(client); }};
-};
 
 class PostgresqlDoubt : public ::testing::Test {
  protected:
@@ -96,7 +41,7 @@ class PostgresqlDoubt : public ::testing::Test {
 
   static constexpr std::int64_t kFloor = std::int64_t{1} << 7;
   Schema schema_;
-  LosingProxy proxy_;
+  Proxy proxy_{std::stoi(DOCLOCK_POSTGRESQL_PORT)};
   LockManager manager_{OpenPostgresqlStore(proxy_.Before(schema_.url()) + "&application_name=" +
                                            schema_.raw().Run("SELECT current_schema()"))};
   Documents orders_{manager_, "orders"};

@@ -22,8 +22,8 @@
 #include "doclock/postgresql_store.h"
 #include "doclock/postgresql_transaction.h"
 #include "postgresql/client/pool.h"
+#include "postgresql/support/pooler.h"
 #include "postgresql/support/raw_server.h"
-#include "process/local_port.h"
 
 namespace doclock::postgresql_test {
 namespace {
@@ -33,58 +33,15 @@ using conformance::kTtl;
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-/// A pgbouncer before the schema of a test, with two sessions of the server.
-class Pooler {
- public:
-  Pooler(const std::string& mode, const std::string& schema) {
-    std::filesystem::create_directory(folder_);
-    std::ofstream(settings_) << "[databases]\npostgres = host=127.0.0.1 port="
-                             << DOCLOCK_POSTGRESQL_PORT
-                             << " user=postgres connect_query='SET search_path TO " << schema
-                             << "'\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port_
-                             << "\nunix_socket_dir =\nauth_type = any\npool_mode = " << mode
-                             << "\ndefault_pool_size = " << (mode == "session" ? 10 : 2)
-                             << "\nserver_reset_query_always = 0\n";
-    process_ = ::fork();
-    if (process_ == 0) {
-      // It refuses to run as root.
-      const char* const user = ::geteuid() == 0 ? "-upostgres" : "-q";
-      ::execl(DOCLOCK_PGBOUNCER, DOCLOCK_PGBOUNCER, "-q", user, settings_.c_str(), nullptr);
-      ::_exit(127);
-    }
-    while (PQping(url().c_str()) != PQPING_OK) {
-      if (::waitpid(process_, nullptr, WNOHANG) != 0) throw std::runtime_error("no pgbouncer");
-      std::this_thread::sleep_for(1ms);
-    }
-  }
-  Pooler(const Pooler&) = delete;
-  Pooler& operator=(const Pooler&) = delete;
-  ~Pooler() {
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-    std::filesystem::remove_all(folder_);
-  }
-  [[nodiscard]] std::string url() const {
-    return "postgresql://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres";
-  }
-
- private:
-  const int port_ = test::LocalPort().number();  // free a moment ago
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("doclock_" + ToText(NewUuid()));
-  const std::string settings_ = folder_ / "pgbouncer.ini";
-  pid_t process_ = 0;
-};
+const int kPort = std::stoi(DOCLOCK_POSTGRESQL_PORT);
 
 class PostgresqlPooler : public ::testing::Test {
  protected:
   using Documents = LockingRepository<json>;
 
   void SetUp() override {
-    if (std::string(DOCLOCK_PGBOUNCER).ends_with("NOTFOUND")) {
-      GTEST_SKIP() << "pgbouncer is not installed";
-    }
-    pooler_.emplace("transaction", schema_.raw().Run("SELECT current_schema()"));
+    if (!Pooler::IsInstalled()) GTEST_SKIP() << "pgbouncer is not installed";
+    pooler_.emplace("transaction", schema_.name(), kPort);
   }
   [[nodiscard]] std::string url() const { return pooler_->url(); }
 
@@ -179,7 +136,7 @@ TEST_F(PostgresqlPooler, WithAnotherServerBehindItGrantsNothingByTheOldEpoch) {
 }
 
 TEST_F(PostgresqlPooler, ThatKeepsWholeSessionsHasNotifications) {
-  const Pooler pooler("session", schema_.raw().Run("SELECT current_schema()"));
+  const Pooler pooler("session", schema_.name(), kPort);
   const auto store = OpenPostgresqlStore(pooler.url());
   const auto things = store->Open("orders", {}, kTtl);
   EXPECT_NE(store->Watch(*things, [](const LockHint&) {}), nullptr);

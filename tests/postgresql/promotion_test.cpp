@@ -1,19 +1,17 @@
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
+#include "postgresql/support/pooler.h"
+#include "postgresql/support/proxy.h"
 #include "postgresql/support/raw_server.h"
-#include "process/local_port.h"
 
 namespace doclock::postgresql_test {
 namespace {
@@ -34,6 +32,7 @@ class Standby {
   Standby& operator=(const Standby&) = delete;
   ~Standby() { Run("stop"); }
   void Promote() { Run("promote"); }
+  [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::string url() const {
     return "postgresql://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres";
   }
@@ -104,16 +103,40 @@ TEST(PostgresqlPromotion, FencesRiseAboveThoseThatAStandbyLacks) {
   EXPECT_GT(FenceOf(Documents(again, "orders"), "a"), higher);
 }
 
-/// Neither knows of the other, and both have the same timeline.
+/// The same once the way to the server is open.
+std::int64_t NextFenceOf(const Documents& documents, const Key& key) {
+  for (int left = 100;; --left) {
+    try {
+      return FenceOf(documents, key);
+    } catch (const StoreException&) {
+      if (left == 0) throw;
+    }
+  }
+}
+
+/// Neither knows of the other, and both have the same timeline. A pooler keeps its clients'
+/// connections.
 TEST(PostgresqlPromotion, FencesRiseAboveThoseOfAnotherStandbyThatWasPromotedBefore) {
   Schema schema;
   const std::string rest = schema.url().substr(schema.url().find('?'));
   const LockManager before{OpenPostgresqlStore(ServerUrl() + rest)};
   FenceOf(Documents(before, "orders"), "a");
   Standby one(3, ServerUrl()), two(4, ServerUrl());
+  one.Promote();
+  two.Promote();
+  Proxy proxy(one.port());
+  std::optional<Pooler> pooler;
+  std::optional<LockManager> behind;
+  if (Pooler::IsInstalled()) {
+    pooler.emplace("transaction", schema.name(), proxy.port());
+    behind.emplace(OpenPostgresqlStore(pooler->url()));
+  }
   std::int64_t highest = 0;
-  for (Standby* const next : {&one, &two}) {
-    next->Promote();
+  for (const Standby* const next : {&one, &two}) {
+    if (behind) {
+      proxy.LeadTo(next->port());
+      EXPECT_GT(NextFenceOf(Documents(*behind, "orders"), "a"), highest);
+    }
     const LockManager manager{OpenPostgresqlStore(next->url() + rest)};
     const Documents documents(manager, "orders");
     EXPECT_GT(FenceOf(documents, "a"), highest);
@@ -121,53 +144,21 @@ TEST(PostgresqlPromotion, FencesRiseAboveThoseOfAnotherStandbyThatWasPromotedBef
   }
 }
 
-/// A port that leads to a server, or breaks every connection.
-class Gate {
- public:
-  explicit Gate(int target) : target_(target) {}
-  void Open() { is_open_ = true; }
-  [[nodiscard]] int port() const { return server_.port(); }
-
- private:
-  void Serve(int client) const {
-    const int server = is_open_ ? test::ConnectTo(target_) : -1;
-    if (server < 0) return;
-    for (char bytes[65536];;) {
-      pollfd both[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
-      ::poll(both, 2, -1);
-      const int from = both[0].revents != 0 ? client : server;
-      const ssize_t size = ::read(from, bytes, sizeof bytes);
-      if (size <= 0) break;
-      const int to = from == client ? server : client;
-      ::send(to, bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
-    }
-    ::close(server);
-  }
-
-  const int target_;
-  std::atomic<bool> is_open_ = false;
-  const test::LocalServer server_{[this](int client) { Serve(client); }};
-};
-
 TEST(PostgresqlPromotion, AnOldPrimaryThatComesBackDoesNotHideTheNewOne) {
   Schema schema;
   const std::string url = ServerUrl(), rest = schema.url().substr(schema.url().find('?'));
-  const std::size_t from = url.rfind(':') + 1;
   const LockManager before{OpenPostgresqlStore(url + rest)};
   FenceOf(Documents(before, "orders"), "a");
   Standby standby(5, url);
   standby.Promote();
 
-  Gate old(std::stoi(url.substr(from)));
-  const auto new_from = standby.url().rfind(':') + 1;
-  const std::string new_port =
-      standby.url().substr(new_from, standby.url().find('/', new_from) - new_from);
+  Proxy old(0);
   const std::string hosts = "postgresql://postgres@127.0.0.1:" + std::to_string(old.port()) +
-                            ",127.0.0.1:" + new_port + "/postgres";
+                            ",127.0.0.1:" + std::to_string(standby.port()) + "/postgres";
   const LockManager manager{OpenPostgresqlStore(hosts + rest)};
   const Documents documents(manager, "orders");
   const std::int64_t fence = FenceOf(documents, "a");
-  old.Open();
+  old.LeadTo(std::stoi(DOCLOCK_POSTGRESQL_PORT));
   RawServer(standby.url())
       .Run(
           "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"

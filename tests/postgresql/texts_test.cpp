@@ -100,8 +100,9 @@ TEST(PostgresqlUrl, ThatIsBadIsNotRepeated) {
   for (const char* const url :
        {"postgresql://me:secret@[host/orders", "host=db password=secret",
         "postgresql://db/orders?ap=secret", "postgresql://me:p/w?secret=y@db/orders",
-        "postgresql://db/orders?password=p&secret=w", "postgresql://db/orders?secret",
-        "postgresql://db/orders?%73ecret=secret", "postgresql://db/orders?%70assword=p&secret=w"}) {
+        "postgresql://db/orders?password=p&secret=w", "postgresql://db/orders?password =p&secret=w",
+        "postgresql://db/orders?secret", "postgresql://db/orders?%73ecret=secret",
+        "postgresql://db/orders?%70assword=p&secret=w"}) {
     EXPECT_EQ(RefusalOf(url).find("secret"), std::string::npos) << url;
   }
 }

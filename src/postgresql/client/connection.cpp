@@ -53,11 +53,11 @@ constexpr auto kCheckClient =
 constexpr auto kTransaction = &Fixed<[] {
   return Settings("true") + ", " + Timeouts("true") + ", set_config('doclock.floor', $3, true)";
 }>;
-/// Fails on another server.
-constexpr auto kTransactionOnSameServer = &Fixed<[] {
-  return kTransaction().sql + ", 1 / CASE WHEN $4 = " + std::string(kThisServer) +
-         " THEN 1 ELSE 0 END";
+/// Fails on another server, and on one that was started anew.
+constexpr auto kTransactionOnSameProcess = &Fixed<[] {
+  return kTransaction().sql + ", 1 / CASE WHEN $4 = " + ThisProcess() + " THEN 1 ELSE 0 END";
 }>;
+constexpr auto kLockTimeout = &Fixed<[] { return "SELECT set_config('lock_timeout', $1, true)"; }>;
 
 /// Values for Timeouts. A wait that ends by the first one is known to be one.
 Parameters TimeoutsOf(std::chrono::milliseconds most, bool briefly) {
@@ -374,9 +374,9 @@ void Connection::Begin() {
   SendOnce("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
   Parameters values = TimeoutsOf(longest_statement_, waits_briefly_);
   values.Text(std::to_string(floor()));
-  const bool is_known = epoch_ && !epoch_->server.empty();
-  if (is_known) values.Text(epoch_->server);
-  SendOnce((is_known ? kTransactionOnSameServer() : kTransaction()).sql, values);
+  const bool is_known = epoch_ && !epoch_->process.empty();
+  if (is_known) values.Text(epoch_->process);
+  SendOnce((is_known ? kTransactionOnSameProcess() : kTransaction()).sql, values);
   sent_.back().kind = Sent::Kind::kSettings;
 }
 
@@ -491,6 +491,12 @@ void Connection::LimitWaits(Deadline deadline, bool briefly) {
 
 void Connection::LimitRest(Deadline deadline) {
   Send(kTimeoutsOfRest(), TimeoutsOf(LongestStatement(deadline), false));
+}
+
+void Connection::LimitLocks(Deadline patience) {
+  if (std::chrono::steady_clock::now() + longest_statement_ <= patience) return;
+  const int left = std::max(MillisecondsUntil(patience), 1);
+  Send(kLockTimeout(), Parameters().Text(std::to_string(left) + "ms"));
 }
 
 void Connection::WaitFor(short events, Deadline deadline) {

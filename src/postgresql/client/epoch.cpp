@@ -10,7 +10,8 @@ namespace {
 /// were lost, of whichever server. Nothing writes one document so often in a millisecond.
 constexpr int kEpochBits = 7;
 constexpr const char* kFirstMoment = "timestamptz '2020-01-01Z'";
-/// So much above the last one is an epoch that begins before it by the server's clock.
+/// About so much above the last one is an epoch that begins before it by the server's clock: not
+/// just so much, so that two of them differ.
 constexpr int kADay = 86'400'000;
 std::string Here() { return "(SELECT " + std::string(kThisServer) + " AS server) AS here"; }
 /// The settings that are epochs, and that of `server`: the highest under its name, which is
@@ -41,20 +42,21 @@ std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema
                                Deadline deadline) {
   const std::string meta = MetaTable(schema);
   const std::string own = Highest(meta, kIsItsEpoch), highest = Highest(meta, kIsEpoch);
+  const std::string day = std::to_string(kADay);
   // The tables' first server has the versions from zero on. Those that begin an epoch at the same
   // time give it one name.
   const std::string begin =
       "INSERT INTO " + meta +
       " SELECT 'epoch of ' || server || CASE WHEN own IS NULL THEN '' ELSE ' ' || highest END,"
       " CASE WHEN highest IS NULL THEN 0 WHEN now > highest THEN now ELSE highest + " +
-      std::to_string(kADay) + " END FROM (SELECT server, " + own + " AS own, " + highest +
+      day + " + now % " + day + " END FROM (SELECT server, " + own + " AS own, " + highest +
       " AS highest, (1000 * extract(epoch FROM clock_timestamp() - " + std::string(kFirstMoment) +
       "))::int8 AS now FROM " + Here() +
       ") AS known WHERE own IS NULL OR own < highest ON CONFLICT (name) DO NOTHING";
   try {
     for (const bool is_first : {true, false}) {
-      connection.SendOnce("SELECT server, CASE WHEN " + own + " = " + highest + " THEN " + own +
-                          " END FROM " + Here());
+      connection.SendOnce("SELECT " + ThisProcess() + ", CASE WHEN " + own + " = " + highest +
+                          " THEN " + own + " END FROM " + Here());
       const Result found = std::move(connection.Run(deadline).back());
       if (!found.IsNull(0, 1)) {
         return Epoch{std::string(found.Text(0, 0)), found.Number(0, 1) << kEpochBits};

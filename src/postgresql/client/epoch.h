@@ -17,9 +17,18 @@ inline constexpr std::string_view kThisServer =
     "((SELECT system_identifier FROM pg_control_system()) || '/' ||"
     " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8)";
 
+/// An expression: the same, and when it was started. Standbys of one primary that were promoted
+/// apart may have the same timeline.
+inline const std::string& ThisProcess() {
+  static const auto* const sql =
+      new std::string("(" + std::string(kThisServer) +
+                      " || ' ' || extract(epoch FROM pg_postmaster_start_time()))");
+  return *sql;
+}
+
 /// What FindEpoch tells of a server.
 struct Epoch {
-  std::string server;      ///< See kThisServer; empty: it does not tell.
+  std::string process;     ///< See ThisProcess; empty: the server does not tell.
   std::int64_t floor = 0;  ///< The least version that a grant or a write over it gives.
 };
 

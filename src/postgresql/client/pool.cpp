@@ -136,9 +136,14 @@ bool Pool::IsOfNewest(Connection& connection, Deadline deadline) {
     connection.SetEpoch(FindEpoch(connection, schema, deadline).value_or(Epoch()), deadline);
   }
   const std::lock_guard guard(mutex_);
-  if (connection.has_epoch() && connection.floor() < floor_) return false;
+  if (HasOldFloor(connection)) return false;
   floor_ = std::max(floor_, connection.floor());
   return true;
+}
+
+bool Pool::IsOld(const Connection& connection) {
+  const std::lock_guard guard(mutex_);
+  return HasOldFloor(connection);
 }
 
 std::unique_ptr<Connection> Pool::TakeIdle(bool in_turn) {
@@ -150,7 +155,7 @@ std::unique_ptr<Connection> Pool::TakeIdle(bool in_turn) {
       if (std::ssize(idle_) <= (in_turn ? waiting_ : 0)) return nullptr;
       connection = std::move(idle_.back());
       idle_.pop_back();
-      is_old = connection->has_epoch() && connection->floor() < floor_;
+      is_old = HasOldFloor(*connection);
     }
     if (!is_old && connection->IsIdle()) return connection;
   }

@@ -53,6 +53,8 @@ class Pool {
   [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline);
   /// The same, to no server over which another was promoted.
   [[nodiscard]] std::unique_ptr<Connection> ConnectToNewest(Deadline deadline);
+  /// Does it lead to a server over which another was promoted, as others know by now?
+  [[nodiscard]] bool IsOld(const Connection& connection);
   /// Does a pooler give each transaction another session? Once there was a connection.
   [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
 
@@ -72,6 +74,11 @@ class Pool {
   /// Tells it the server's epoch, if that can be known. False: another server was promoted over it.
   /// @throws Loss, Refusal
   bool IsOfNewest(Connection& connection, Deadline deadline);
+
+  /// With the mutex.
+  [[nodiscard]] bool HasOldFloor(const Connection& connection) const noexcept {
+    return connection.has_epoch() && connection.floor() < floor_;
+  }
 
   const Url url_;
   std::once_flag first_;

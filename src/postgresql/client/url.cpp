@@ -38,8 +38,8 @@ std::string UnknownOption(std::string_view url) {
     const std::string_view name = option.substr(0, option.find('='));
     const bool is_name =
         name.size() < option.size() && name.find_first_not_of(kLetters) == name.npos;
-    if (name.ends_with("password") || name.find('%') != name.npos) break;
-    if (is_name && name != "ssl" && Find(known, name) == nullptr) return std::string(name);
+    if (!is_name || name.ends_with("password")) break;
+    if (name != "ssl" && Find(known, name) == nullptr) return std::string(name);
     rest.remove_prefix(option.size());
   }
   return {};

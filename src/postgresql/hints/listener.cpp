@@ -184,7 +184,8 @@ void Listener::Run() {
 void Listener::Listen() {
   const std::unique_ptr<Connection> connection = pool_.ConnectToNewest(Soon());
   std::vector<bool> asked;
-  for (bool silent = false; IsWanted(); silent = !pipe_.Wait(connection->socket(), kSilenceMs)) {
+  const auto goes_on = [&] { return IsWanted() && !pool_.IsOld(*connection); };
+  for (bool silent = false; goes_on(); silent = !pipe_.Wait(connection->socket(), kSilenceMs)) {
     Update(*connection, asked, silent);
     // To read a grant may bring more of them.
     for (auto some = connection->TakeNotifications(); !some.empty();

@@ -142,6 +142,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const bool waits = wait.has_turn();
   Begin();
   if (reads && documents.size() > 1) BeginSnapshot();
+  if (waits && lone) connection_->LimitLocks(documents.front().patience);
   std::size_t first = 0;
   for (const Change& document : documents) {
     const PostgresqlCollection& collection = Ours(*document.collection);

@@ -62,6 +62,7 @@ class Schema {
       std::cerr << "the tests' schema " << name_ << " stays: " << error.what();
     }
   }
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& url() const { return url_; }
   RawServer& raw() { return raw_; }
 
