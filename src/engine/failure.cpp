@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "engine/engine.h"
 #include "engine/holder_text.h"
@@ -130,7 +131,12 @@ void Fill(Failure& failure, const StoreOp& op) {
     failure.message = Describe(*op.collection, *op.key) + " was refused by the unique index '" +
                       detail.index + "'";
   }
-  if (!detail.message.empty()) failure.message += ": " + detail.message;
+  if (detail.message.empty()) return;
+  // Exceptions of stores begin so. Here it would stand in the middle.
+  constexpr std::string_view kWhose = "doclock: ";
+  std::string_view message = detail.message;
+  if (message.starts_with(kWhose)) message.remove_prefix(kWhose.size());
+  failure.message.append(": ").append(message);
 }
 
 }  // namespace

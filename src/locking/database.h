@@ -37,6 +37,9 @@ namespace doclock::locking {
 /// When a unit has to be through. On the ordinary steady clock, not that of the leases.
 using Deadline = std::chrono::steady_clock::time_point;
 
+/// What is told if a database has waited in vain (Change::patience).
+inline constexpr const char* kKeptText = "doclock: another client's transaction keeps the document";
+
 /// What is stored of one document.
 struct Entry {
   rules::LockState lock;
@@ -69,8 +72,8 @@ struct Change {
   /// Asked: one operation alone decides, and what it decides is committed or fails as a whole. So a
   /// database in memory may give out `stored`.
   bool alone = false;
-  /// Asked, of one alone: how long the database may wait for the document while another client's
-  /// transaction holds it. All else has the unit's deadline.
+  /// Asked, of one alone: until when the database may wait for the document while another client's
+  /// transaction holds it. All else should have the unit's deadline.
   Deadline patience = Deadline::max();
   /// Asked: nothing looks at the body, so `was` may lack it.
   bool lock_only = false;

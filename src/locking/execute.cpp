@@ -80,7 +80,7 @@ class Lone {
   void Run(Database& database, Deadline deadline, const Use& use) {
     StoreOp* const only = &op_;
     const Access access = AccessFor({&only, 1});
-    RunUntilUnraced(deadline, [&](bool again) {
+    RunUntilUnraced(std::min(deadline, patience_), [&](bool again) {
       if (again) Begin();
       database.Run(access, deadline, use);
     });
@@ -285,23 +285,14 @@ Deadline BoundOf(std::span<StoreOp* const> ops, Deadline deadline) {
   return bound;
 }
 
-void FailAsKept(StoreOp& op) {
-  op.Fail(Errc::kUnavailable, "another transaction holds the document");
-}
-
 /// Each by itself, because others' transactions hold their documents, for which all of them
-/// together wait for `most`.
+/// together wait until `end`. Those that are left then have a last look.
 void ExecuteKept(Database& database, std::span<StoreOp* const> ops, Deadline deadline,
-                 Deadline::duration most) {
-  const Deadline end = std::chrono::steady_clock::now() + most;
+                 Deadline end) {
   for (; !ops.empty(); ops = ops.subspan(1)) {
     const auto now = std::chrono::steady_clock::now();
-    if (now >= end) {
-      FailAsKept(*ops.front());
-      continue;
-    }
     const auto part = std::max<Deadline::duration>((end - now) / std::ssize(ops), kLeastForBlocked);
-    ExecuteOne(database, *ops.front(), deadline, now + part);
+    ExecuteOne(database, *ops.front(), deadline, now < end ? now + part : now);
   }
 }
 
@@ -313,11 +304,11 @@ void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline dead
                                    [](StoreOp* op) { return op->kind == OpKind::kRenew; });
   const auto wanted =
       std::partition(held, ops.end(), [](StoreOp* op) { return op->kind != OpKind::kAcquire; });
-  for (StoreOp* const op : std::span(ops.begin(), held)) FailAsKept(*op);
-  const auto left = deadline - std::chrono::steady_clock::now();
-  ExecuteKept(database, {held, wanted}, deadline, left / kPartForBlocked);
-  ExecuteKept(database, {wanted, ops.end()}, deadline,
-              std::min<Deadline::duration>(left, kForWanted));
+  for (StoreOp* const op : std::span(ops.begin(), held)) op->Fail(Errc::kUnavailable, kKeptText);
+  const auto begin = std::chrono::steady_clock::now();
+  ExecuteKept(database, {held, wanted}, deadline, begin + (deadline - begin) / kPartForBlocked);
+  const Deadline soon = std::chrono::steady_clock::now() + kForWanted;
+  ExecuteKept(database, {wanted, ops.end()}, deadline, std::min(deadline, soon));
 }
 
 }  // namespace

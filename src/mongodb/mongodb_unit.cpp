@@ -23,6 +23,12 @@ Verb VerbOf(const Change& change) noexcept {
   return change.was == nullptr ? Verb::kInsert : Verb::kUpdate;
 }
 
+/// The server bounds its waits for a document and the write by one time, and a majority takes some.
+milliseconds PatienceOf(const Change& change) {
+  constexpr milliseconds kLeast{50};
+  return std::max(Until(change.patience), kLeast);
+}
+
 }  // namespace
 
 struct MongodbUnit::Writes {
@@ -139,7 +145,7 @@ void MongodbUnit::Commit(std::span<Change> changes) {
   spoilt_ = false;
   // A foreign transaction may hold one of several documents: then there is time for the others.
   const milliseconds limit = changes.size() == 1
-                                 ? std::min(operations_.left(), Until(changes.front().patience))
+                                 ? std::min(operations_.left(), PatienceOf(changes.front()))
                                  : operations_.left() / 4;
   for (const Writes& writes : commands) Send(writes, limit, commands.size() == 1);
   if (changes.size() == 1 && changes.front().raced) throw locking::Raced();

@@ -189,7 +189,7 @@ class PostgresqlDatabase final : public locking::Database {
       left = left.subspan(some.size());
       one->set_kept(!carry_out(some));
       if (!one->is_kept()) continue;
-      for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, postgresql::kKeptText);
+      for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, locking::kKeptText);
     }
   }
 

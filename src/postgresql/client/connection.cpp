@@ -57,7 +57,6 @@ constexpr auto kTransaction = &Fixed<[] {
 constexpr auto kTransactionOnSameProcess = &Fixed<[] {
   return kTransaction().sql + ", 1 / CASE WHEN $4 = " + ThisProcess() + " THEN 1 ELSE 0 END";
 }>;
-constexpr auto kLockTimeout = &Fixed<[] { return "SELECT set_config('lock_timeout', $1, true)"; }>;
 
 /// Values for Timeouts. A wait that ends by the first one is known to be one.
 Parameters TimeoutsOf(std::chrono::milliseconds most, bool briefly) {
@@ -493,10 +492,12 @@ void Connection::LimitRest(Deadline deadline) {
   Send(kTimeoutsOfRest(), TimeoutsOf(LongestStatement(deadline), false));
 }
 
-void Connection::LimitLocks(Deadline patience) {
-  if (std::chrono::steady_clock::now() + longest_statement_ <= patience) return;
-  const int left = std::max(MillisecondsUntil(patience), 1);
-  Send(kLockTimeout(), Parameters().Text(std::to_string(left) + "ms"));
+bool Connection::LimitPatience(Deadline patience) {
+  if (std::chrono::steady_clock::now() + longest_statement_ <= patience) return false;
+  const std::chrono::milliseconds least(2);  // then the wait for a lock ends first
+  const std::chrono::milliseconds left(MillisecondsUntil(patience));
+  Send(kTimeoutsOfRest(), TimeoutsOf(std::max(left, least), false));
+  return true;
 }
 
 void Connection::WaitFor(short events, Deadline deadline) {

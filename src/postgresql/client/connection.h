@@ -95,9 +95,9 @@ class Connection {
   void LimitWaits(Deadline deadline, bool briefly);
   /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
   void LimitRest(Deadline deadline);
-  /// Queues a limit for each wait for a lock in this transaction, if `patience` ends before that of
-  /// LimitWaits.
-  void LimitLocks(Deadline patience);
+  /// Queues one that ends at `patience` for what follows in a transaction. False: that of
+  /// LimitWaits ends before.
+  bool LimitPatience(Deadline patience);
   /// Would the limit that was set let a statement take longer than is left now, or nearly so?
   [[nodiscard]] bool MayOutlast(Deadline deadline) const noexcept {
     return std::chrono::steady_clock::now() + longest_statement_ * 17 / 16 > deadline;

@@ -29,10 +29,11 @@ std::string MetaTable(const std::string& schema) { return QuotedName(schema) + "
 
 bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline) try {
   const std::string meta = MetaTable(schema);
-  connection.SendOnce(
-      "SELECT coalesce(" + Highest(meta, kIsItsEpoch) + " = " + Highest(meta, kIsEpoch) +
-          ", false) OR has_table_privilege(to_regclass($1), 'INSERT') FROM " + Here(),
-      Parameters().Text(meta));
+  connection.SendOnce("SELECT coalesce(" + Highest(meta, kIsItsEpoch) + " = " +
+                          Highest(meta, kIsEpoch) +
+                          ", false) OR has_table_privilege(to_regclass($1), 'INSERT'), " +
+                          ThisProcess() + " FROM " + Here(),
+                      Parameters().Text(meta));
   return connection.Run(deadline).back().Number(0, 0) != 0;
 } catch (const Refusal&) {
   return false;

@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void Throw(const Refusal& refusal) {
   if (refusal.IsRace()) throw locking::Raced();
-  if (refusal.IsKept()) throw StoreException(Errc::kUnavailable, kKeptText);
+  if (refusal.IsKept()) throw StoreException(Errc::kUnavailable, locking::kKeptText);
   // A connection, a resource, an operator, or the system: it may pass.
   const std::string kind = refusal.state.substr(0, 2);
   const bool passes = kind == "08" || kind == "53" || kind == "57" || kind == "58";

@@ -35,8 +35,6 @@ struct Refusal : std::exception {
   }
 };
 
-inline constexpr const char* kKeptText = "doclock: another client's transaction keeps the document";
-
 /// There is no answer, or the connection is at its end. What was sent may have been done, or may be
 /// done yet.
 struct Loss : std::exception {

@@ -168,9 +168,12 @@ void Pool::TakeBack(Connection* connection) noexcept {
   } catch (const std::exception&) {  // then it is closed
     owned.reset();
   }
+  std::vector<std::unique_ptr<Connection>> as_old;
   {
     const std::lock_guard guard(mutex_);
     --lent_;
+    // A pooler keeps connections open to a server that went.
+    if (owned && owned->is_lost() && shares_sessions_) as_old.swap(idle_);
     // Without memory for it, it is closed.
     try {
       if (owned && !owned->is_lost()) idle_.push_back(std::move(owned));

@@ -142,7 +142,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const bool waits = wait.has_turn();
   Begin();
   if (reads && documents.size() > 1) BeginSnapshot();
-  if (waits && lone) connection_->LimitLocks(documents.front().patience);
+  is_brief_ = waits && lone && connection_->LimitPatience(documents.front().patience);
   std::size_t first = 0;
   for (const Change& document : documents) {
     const PostgresqlCollection& collection = Ours(*document.collection);
@@ -162,7 +162,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   }
   if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
   const bool blocked = std::ranges::any_of(documents, &Change::blocked);
-  if (blocked && (all || lone)) throw locking::Raced(kKeptText);
+  if (blocked && (all || lone)) throw locking::Raced(locking::kKeptText);
 }
 
 void PostgresqlUnit::AwaitStandbys(Connection& connection) {
@@ -210,7 +210,7 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
   std::vector<std::string> rows(changes.size());  // where those stand that were granted
   try {
     // What was loaded may have been waited for.
-    if (connection_->MayOutlast(deadline_)) {
+    if (is_brief_ || connection_->MayOutlast(deadline_)) {
       connection_->LimitRest(deadline_);
       connection_->RunUnheard();
     }

@@ -87,6 +87,7 @@ class PostgresqlUnit final : public locking::Unit {
   JoinedWork joined_{*connection_, deadline_};
   bool has_begun_ = false;   ///< A transaction is open.
   bool has_looked_ = false;  ///< Something was loaded or searched.
+  bool is_brief_ = false;    ///< Its statements are limited to a change's patience.
   bool others_listen_ = false;
   bool waits_for_standbys_ = false;
   std::optional<TimePoint> now_;

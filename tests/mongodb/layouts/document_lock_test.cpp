@@ -59,6 +59,14 @@ TEST_F(DocumentLock, AReleaseStoresTheBody) {
   EXPECT_EQ(documents_.Find(id_).value()->at("Value"), "ours");
 }
 
+/// OpenSleigh's have `Data` too.
+TEST_F(DocumentLock, AnEntityMayHaveMembersThatASagaStateHas) {
+  Change(R"({"$set": {"CorrelationId": "1", "Type": "1"}})");
+  const LockManager manager(OpenMongodbStore(database_.uri(), options_));
+  const LockingRepository<Tree> documents(manager, "locks");
+  EXPECT_EQ(documents.Lock(id_)->at("Type"), "1");
+}
+
 TEST_F(DocumentLock, ACheckpointStoresTheBodyAndKeepsTheLock) {
   auto held = documents_.Lock(id_);
   for (const char* const value : {"first", "second"}) {
