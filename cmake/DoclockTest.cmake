@@ -2,7 +2,8 @@
 #              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERIAL_TESTS <filter>] [SERVERS <fixtures>...]
 #              [SERVER_LABELS <labels>...]])
 #
-# A GoogleTest program, each of whose cases is a CTest test. Without SOURCES: every .cpp of the current folder and those in it; a
+# A GoogleTest program, each of whose cases is a CTest test, or, with DOCLOCK_TESTS_TOGETHER, each of four parts of them.
+# Without SOURCES: every .cpp of the current folder and those in it; a
 # folder that has none makes no program. Everything of doclock, RapidCheck, src/ and tests/ are in reach.
 #
 # TIMEOUT (900) only ends what hangs: it is at least ten times what the slowest case takes on a machine without other work.
@@ -15,8 +16,44 @@
 
 include(GoogleTest)
 
+option(DOCLOCK_TESTS_TOGETHER "Four processes for the tests of a program, in place of one for each: where processes are dear" OFF)
+set(DOCLOCK_TESTS_LEFT_OUT "" CACHE STRING "Tests that do not run, as patterns of GoogleTest")
+
+# Makes four CTest tests of the cases of <name> that meet the filter. Further arguments are properties, each followed by its
+# value, which has | between the parts of a list.
+function(doclock_add_parts name list filter labels)
+  foreach(index RANGE 3)
+    set(test ${list}.${index})
+    add_test(NAME ${test} COMMAND ${name} "--gtest_filter=${filter}" --gtest_brief=1)
+    set(environment GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${index})
+    set(properties ${ARGN})
+    while(properties)
+      list(POP_FRONT properties property value)
+      string(REPLACE "|" ";" value "${value}")
+      if(property STREQUAL "ENVIRONMENT")
+        list(APPEND environment "${value}")
+      else()
+        set_property(TEST ${test} PROPERTY ${property} ${value})
+      endif()
+    endwhile()
+    set_property(TEST ${test} PROPERTY ENVIRONMENT ${environment})
+    set_property(TEST ${test} PROPERTY LABELS ${labels})
+    set_property(TEST ${test} PROPERTY TIMEOUT 3600)
+  endforeach()
+endfunction()
+
 # Makes CTest tests of the cases of <name> that meet the filter. <list> is a name for them. <long> is as LONG_TESTS.
 function(doclock_discover name list filter timeout labels long)
+  if(DOCLOCK_TESTS_LEFT_OUT)
+    if(NOT filter MATCHES "-")
+      string(APPEND filter "-")
+    endif()
+    string(APPEND filter ":${DOCLOCK_TESTS_LEFT_OUT}")
+  endif()
+  if(DOCLOCK_TESTS_TOGETHER)
+    doclock_add_parts(${name} ${list} "${filter}" "${labels}" ${ARGN})
+    return()
+  endif()
   gtest_discover_tests(
     ${name}
     TEST_FILTER "${filter}"
