@@ -3,8 +3,8 @@
 #              [SERVER_LABELS <labels>...]])
 #
 # A GoogleTest program, each of whose cases is a CTest test, or, with DOCLOCK_TESTS_TOGETHER, each of four parts of them.
-# Without SOURCES: every .cpp of the current folder and those in it; a
-# folder that has none makes no program. Everything of doclock, RapidCheck, src/ and tests/ are in reach.
+# Without SOURCES: every .cpp of the current folder and those in it; a folder that has none makes no program. Everything of
+# doclock, RapidCheck, src/ and tests/ are in reach.
 #
 # TIMEOUT (900) only ends what hangs: it is at least ten times what the slowest case takes on a machine without other work.
 #

@@ -494,7 +494,7 @@ void Connection::LimitRest(Deadline deadline) {
 
 bool Connection::LimitPatience(Deadline patience) {
   if (std::chrono::steady_clock::now() + longest_statement_ <= patience) return false;
-  const std::chrono::milliseconds least(2);  // then the wait for a lock ends first
+  const std::chrono::milliseconds least(2);  // zero would be no limit
   const std::chrono::milliseconds left(MillisecondsUntil(patience));
   Send(kTimeoutsOfRest(), TimeoutsOf(std::max(left, least), false));
   return true;

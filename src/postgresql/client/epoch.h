@@ -19,11 +19,9 @@ inline constexpr std::string_view kThisServer =
 
 /// An expression: the same, and when it was started. Standbys of one primary that were promoted
 /// apart may have the same timeline.
-inline const std::string& ThisProcess() {
-  static const auto* const sql =
-      new std::string("(" + std::string(kThisServer) +
-                      " || ' ' || extract(epoch FROM pg_postmaster_start_time()))");
-  return *sql;
+inline std::string ThisProcess() {
+  return "(" + std::string(kThisServer) +
+         " || ' ' || extract(epoch FROM pg_postmaster_start_time()))";
 }
 
 /// What FindEpoch tells of a server.
