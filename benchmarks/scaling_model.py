@@ -30,7 +30,7 @@ OPERATIONS, WARM = 10_000, 1_000
 # PostgreSQL look and commit are two, of the release and of the next process that queues behind its row lock, and the
 # listener looks at the row. own_server: the store works in the program.
 Store = collections.namedtuple("Store", "lanes batch trips own_server")
-STORES = {"sqlite": Store(1, 128, 0, True), "postgresql": Store(10, 128, 6, False), "mongodb": Store(8, 32, 0, False)}
+STORES = {"sqlite": Store(1, 128, 0, True), "postgresql": Store(3, 128, 6, False), "mongodb": Store(8, 32, 0, False)}
 # In microseconds. client: the program's work for an operation. call: of the store for each call. each: for each operation
 # in it. news: until another process knows that it holds the lock.
 Costs = collections.namedtuple("Costs", "client call each news")

@@ -38,9 +38,9 @@ bool HasNoAnswer(const StoreOp* op) noexcept {
           (!op->detail || op->detail->code == Errc::kUnavailable));
 }
 
-void FailUnsent(StoreOp& op) noexcept {
+void FailUnsent(StoreOp& op, const char* why) noexcept {
   try {
-    op.Fail(Errc::kUnavailable, "the store gave no answer to the call before");
+    op.Fail(Errc::kUnavailable, why);
   } catch (const std::bad_alloc&) {
     op.status = OpStatus::kFailed;  // without a text
   }
@@ -100,13 +100,16 @@ void Batcher::Pending::Complete() {
 void Batcher::Execute(StoreOp& op) {
   StoreOp* const one[] = {&op};
   if (traits_.immediate) return Run(one);
+  op.if_kept = IfKept::kLeave;
   std::unique_lock lock(mutex_);
   if (free_lanes_ > 0 && op_lanes_ > 0 && Idle()) {
     --free_lanes_;
     --op_lanes_;
     lock.unlock();
     Run(one);
-    return Lead(ReleaseLane(true));
+    Lead(ReleaseLane(true));
+    if (op.status == OpStatus::kKept) AwaitKept(op);
+    return;
   }
   lock.unlock();
   const auto event = runtime_.MakeEvent();
@@ -125,6 +128,78 @@ void Batcher::Execute(StoreOp& op) {
   Pendings batch = TakeBatch(&self);
   lock.unlock();
   Lead(std::move(batch));
+  if (op.status == OpStatus::kKept) AwaitKept(op);
+}
+
+void Batcher::AwaitKept(StoreOp& op) {
+  const auto event = runtime_.MakeEvent();
+  Pending self;
+  self.op = &op;
+  self.event = event.get();
+  self.queued = runtime_.Now();
+  Pendings one;
+  one.push_back(self);
+  TakeOutKept(one);
+  try {
+    event->Wait();
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    if (self.is_linked()) kept_.erase(kept_.iterator_to(self));
+    throw;
+  }
+}
+
+void Batcher::TakeOutKept(Pendings& batch) noexcept {
+  const auto is_kept = [](const Pending& pending) {
+    return pending.op && pending.op->status == OpStatus::kKept && !pending.promoted;
+  };
+  if (std::none_of(batch.begin(), batch.end(), is_kept)) return;
+  int wanted = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto it = batch.begin(); it != batch.end();) {
+      Pending& pending = *it++;
+      if (!is_kept(pending)) continue;
+      batch.erase(batch.iterator_to(pending));
+      const bool wants = pending.op->kind == OpKind::kAcquire;
+      kept_.insert(wants ? kept_.end() : kept_.begin(), pending);
+      ++wanted;
+    }
+    wanted = std::min(wanted, kKeptAtOnce - kept_under_way_);
+    kept_under_way_ += wanted;
+  }
+  for (; wanted > 0; --wanted) {
+    try {
+      runtime_.Work([self = shared_from_this()] { self->ExecuteKept(); });
+    } catch (...) {
+      ExecuteKept();  // out of memory: better here than never
+    }
+  }
+}
+
+void Batcher::ExecuteKept() noexcept {
+  while (Pending* const next = NextKept()) {
+    StoreOp* const one[] = {next->op};
+    one[0]->if_kept = one[0]->kind == OpKind::kAcquire ? IfKept::kWaitShortly : IfKept::kWait;
+    if (runtime_.Now() - next->queued < budget_ / 2) {
+      one[0]->MakePending();
+      Run(one);
+    } else {
+      FailUnsent(*one[0], "another client's transaction keeps the document");
+    }
+    next->Complete();
+  }
+}
+
+Batcher::Pending* Batcher::NextKept() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (kept_.empty()) {
+    --kept_under_way_;
+    return nullptr;
+  }
+  Pending& next = kept_.front();
+  kept_.pop_front();
+  return &next;
 }
 
 void Batcher::ExecuteApart(StoreOp& op) noexcept {
@@ -148,6 +223,7 @@ void Batcher::Commit(CommitOp& commit) noexcept {
 }
 
 void Batcher::Submit(StoreOp& op, std::function<void()> done) {
+  op.if_kept = IfKept::kLeave;
   auto pending = std::make_unique<Pending>();
   pending->op = &op;
   pending->done = std::move(done);
@@ -288,6 +364,7 @@ void Batcher::Lead(Pendings batch) {
   while (!batch.empty()) {
     const bool of_ops = batch.front().op != nullptr;
     Run(batch);
+    TakeOutKept(batch);
     // Callers that wait are woken before the lane is passed on: what they do next then comes into
     // the next batch, which is larger for it (a quarter, with 32 callers). A promoted caller is the
     // leader itself: it needs no waking and its event is spent.
@@ -308,7 +385,7 @@ void Batcher::Run(const Pendings& batch) noexcept {
   std::size_t count = 0;
   for (const Pending& pending : batch) {
     if (IsBehindSilence(pending)) {
-      FailUnsent(*pending.op);
+      FailUnsent(*pending.op, "the store gave no answer to the call before");
     } else {
       ops[count++] = pending.op;
     }

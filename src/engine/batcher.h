@@ -25,6 +25,9 @@ namespace doclock::detail {
 /// operations that hang in the store take only the others. Operations on one document take turns
 /// with those on others: the second waits until the first was sent, and then queues at the end.
 ///
+/// What another client's transaction keeps (OpStatus::kKept) keeps no lane: such an operation goes
+/// once more, in a call of its own that waits, few of them at once. Holders' writes go first.
+///
 /// While the store gives no answer, operations that have waited behind such a call for half of its
 /// budget are not sent: else each would wait for a budget of its own, one after the other.
 ///
@@ -50,6 +53,10 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Executes one operation later; `done` runs on a worker once it has its result. `op` must live
   /// until then.
   void Submit(StoreOp& op, std::function<void()> done);
+
+  /// How many calls at once wait for documents that other clients' transactions keep, beside the
+  /// lanes.
+  static constexpr int kKeptAtOnce = 4;
 
   /// While it lives, no worker starts for operations that are submitted: so those that belong
   /// together come into as few calls as the lanes and the store allow.
@@ -100,6 +107,12 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void Enqueue(Pending& pending);
   /// A lane for what is queued, if there is one that no worker has come for yet.
   [[nodiscard]] bool ClaimLane() noexcept;
+  /// Executes an operation that was left kept once more, and returns when it has its result.
+  void AwaitKept(StoreOp& op);
+  /// Takes those that were left kept out of a batch, to be executed once more; not the leader's.
+  void TakeOutKept(Pendings& batch) noexcept;
+  void ExecuteKept() noexcept;
+  [[nodiscard]] Pending* NextKept() noexcept;
   /// Withdraws an operation that was not sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
   /// For a worker that has come for a lane, or in place of one that could not be started: the next
@@ -127,6 +140,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   std::mutex mutex_;
   Pendings renewals_;
   Pendings queue_;  ///< At most one of each document.
+  Pendings kept_;
+  int kept_under_way_ = 0;  ///< Workers that execute what was kept, or come for it.
   /// When the last call ended, if it had no answer.
   std::atomic<TimePoint> silent_{TimePoint::min()};
   /// The last operation on each document in the queue, by its hash and its collection's: equal ones

@@ -22,14 +22,16 @@ constexpr int kMostWorkers = 64;
 /// How many workers may be in queries; and in searches, which share these workers unless the store
 /// reads apart from writes.
 int QueriesAtOnce(const StoreTraits& traits) {
-  return traits.immediate ? 1 : std::min(traits.lanes, 16);
+  return traits.immediate || traits.lanes == 1 ? 1 : std::clamp(traits.lanes, 8, 16);
 }
 
 std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTraits& traits) {
   if (options.runtime) return options.runtime;
   if (traits.immediate) return MakeRuntime(2);
-  // One more for subscriptions. Each lane has one, whatever the others do: so have the renewals.
+  // One more for subscriptions. Each lane has one, whatever the others do: so have the renewals,
+  // and what waits for documents that are kept.
   int workers = QueriesAtOnce(traits) + traits.lanes + 1;
+  if (traits.lanes > 1) workers += Batcher::kKeptAtOnce;
   if (traits.reads_apart) workers += 1 + QueriesAtOnce(traits);  // key reads, searches
   return MakeRuntime(std::min(workers, kMostWorkers));
 }

@@ -25,6 +25,7 @@ void Change::Fail(OpStatus result, Errc code, std::string text) {
 }
 
 Raced::~Raced() = default;
+Kept::~Kept() = default;
 Unit::~Unit() = default;
 
 Database::Database(InChild in_child) noexcept

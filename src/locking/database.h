@@ -37,7 +37,7 @@ namespace doclock::locking {
 /// When a unit has to be through. On the ordinary steady clock, not that of the leases.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// What is told if a database has waited in vain (Change::patience).
+/// What is told if a document stayed kept.
 inline constexpr const char* kKeptText = "doclock: another client's transaction keeps the document";
 
 /// What is stored of one document.
@@ -160,7 +160,8 @@ struct Candidate {
 enum class Access : std::uint8_t {
   kRead,
   kWrite,     ///< Each change is stored or refused by itself.
-  kRenew,     ///< As kWrite, of renewals: they come again, and others are due meanwhile.
+  kBriefly,   ///< As kWrite, but it waits for no other client longer than a moment.
+  kRenew,     ///< As kBriefly, of renewals: they come again, and others are due meanwhile.
   kWriteAll,  ///< All changes are stored, or none. Only with StoreTraits::transactions.
 };
 
@@ -173,6 +174,14 @@ class DOCLOCK_EXPORT Raced : public StoreException {
   explicit Raced(const std::string& what = "doclock: other clients were always quicker")
       : StoreException(Errc::kUnavailable, what) {}
   ~Raced() override;
+};
+
+/// Another client's transaction kept the unit's only document, or a collection, for longer than the
+/// unit was to wait. Nothing is stored.
+class DOCLOCK_EXPORT Kept : public StoreException {
+ public:
+  Kept() : StoreException(Errc::kUnavailable, kKeptText) {}
+  ~Kept() override;
 };
 
 /// One atomic step on any number of documents. It sees everything that was committed before it

@@ -63,17 +63,34 @@ bool AreAll(std::span<StoreOp* const> ops, OpKind kind) noexcept {
   return std::all_of(ops.begin(), ops.end(), [=](const StoreOp* op) { return op->kind == kind; });
 }
 Access AccessFor(std::span<StoreOp* const> ops) noexcept {
-  return AreAll(ops, OpKind::kRead)    ? Access::kRead
-         : AreAll(ops, OpKind::kRenew) ? Access::kRenew
-                                       : Access::kWrite;
+  if (AreAll(ops, OpKind::kRead)) return Access::kRead;
+  if (AreAll(ops, OpKind::kRenew)) return Access::kRenew;
+  const bool waits = ops.size() == 1 && ops.front()->if_kept != IfKept::kLeave;
+  return waits ? Access::kWrite : Access::kBriefly;
+}
+
+/// So long those wait for a document that are not to wait for as long as their call has.
+constexpr std::chrono::seconds kShortly{1};
+
+Deadline PatienceOf(const StoreOp& op) noexcept {
+  return op.if_kept == IfKept::kWaitShortly ? std::chrono::steady_clock::now() + kShortly
+                                            : Deadline::max();
+}
+
+/// Its document is kept, and nothing of it is stored.
+void LeaveKept(StoreOp& op) {
+  Reset(op);
+  if (op.if_kept == IfKept::kLeave) {
+    op.status = OpStatus::kKept;
+  } else {
+    op.Fail(Errc::kUnavailable, kKeptText);
+  }
 }
 
 /// One operation, in a unit of its own.
 class Lone {
  public:
-  /// @param patience see Change
-  explicit Lone(StoreOp& op, Deadline patience = Deadline::max()) noexcept
-      : op_(op), patience_(patience), change_(Fresh()) {}
+  explicit Lone(StoreOp& op) noexcept : op_(op), patience_(PatienceOf(op)), change_(Fresh()) {}
 
   /// Calls `use` with a unit, until no other client races it.
   template <class Use>
@@ -141,25 +158,30 @@ class Batch {
     of_.reserve(ops_.size());
   }
 
-  /// Operations that need a unit of their own. They have no result.
-  struct Rest {
-    std::vector<StoreOp*> blocked;  ///< Others' transactions hold their documents.
-    std::vector<StoreOp*> free;     ///< The rest.
-  };
-  void Run(Database& database, Deadline deadline, Rest& rest) {
+  /// @param rest those that need a unit of their own are added. They have no result.
+  /// @return false: another client's transaction keeps a collection, and nothing was done
+  bool Run(Database& database, Deadline deadline, std::vector<StoreOp*>& rest) {
+    bool is_kept = false;
     const auto run = [&] {
       const auto unit = database.Begin(AccessFor(ops_), deadline);
       try {
         RunIn(*unit);
       } catch (const Raced&) {
         has_failed_ = true;
+      } catch (const Kept&) {
+        is_kept = true;
       } catch (const Error&) {
         has_failed_ = unit->IsSpoilt();
         if (!has_failed_) throw;
       }
     };
     Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
-    AddRest(rest);
+    if (is_kept) {
+      std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
+      return false;
+    }
+    Leave(rest);
+    return true;
   }
 
  private:
@@ -206,14 +228,14 @@ class Batch {
     return Has(i, &Change::blocked) || Has(i, &Change::raced);
   }
   /// After a unit that has failed, nothing of what was decided is stored.
-  void AddRest(Rest& rest) {
+  void Leave(std::vector<StoreOp*>& rest) {
     if (has_failed_) std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
     // Memory may run out from here on.
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (Has(i, &Change::blocked)) {
-        rest.blocked.push_back(ops_[i]);
+        LeaveKept(*ops_[i]);
       } else if (has_failed_ || Has(i, &Change::raced)) {
-        rest.free.push_back(ops_[i]);
+        rest.push_back(ops_[i]);
       }
     }
   }
@@ -241,36 +263,33 @@ bool IsFaulty(StoreOp& op) {
   return fault != nullptr;
 }
 
-/// A part of the time of a call: so long its writes may wait for documents that others'
-/// transactions hold. Until then nobody gets the answers of the rest.
-constexpr int kPartForBlocked = 8;
-/// So long those may that want a lock: together, and each at least.
-constexpr std::chrono::milliseconds kForWanted{150}, kLeastForBlocked{50};
 /// A part of its lease: so long a renewal may take, so that the next one comes early enough.
 constexpr int kPartForRenewal = 6;
 constexpr std::chrono::milliseconds kLeastForRenewal{1000};
 
-/// Renewals of one collection are not to wait for those of another, where others' transactions may
-/// hold a collection.
 using Ops = std::vector<StoreOp*>;
-Ops::iterator EndOfUnit(const Database& database, Ops::iterator first, Ops::iterator end) {
-  if (database.traits().lanes == 1 || !AreAll({first, end}, OpKind::kRenew)) return end;
+Ops::iterator EndOfCollection(Ops::iterator first, Ops::iterator end) {
   return std::find_if(first, end,
                       [=](const StoreOp* op) { return op->collection != (*first)->collection; });
 }
 
-/// Calls `run` with the operation as the only one of a unit. @param patience see Change
+/// Calls `run` with the operation as the only one of a unit.
 template <class Run>
-void ExecuteOne(StoreOp& op, Deadline patience, const Run& run) {
-  Lone lone(op, patience);
-  Guarded([&] { run(lone); }, [&](const auto& settle) { lone.IfOpen(settle); });
+void ExecuteOne(StoreOp& op, const Run& run) {
+  Lone lone(op);
+  const auto run_unless_kept = [&] {
+    try {
+      run(lone);
+    } catch (const Kept&) {
+      LeaveKept(op);
+    }
+  };
+  Guarded(run_unless_kept, [&](const auto& settle) { lone.IfOpen(settle); });
 }
 
-void ExecuteOne(Database& database, StoreOp& op, Deadline deadline,
-                Deadline patience = Deadline::max()) {
-  ExecuteOne(op, patience, [&](Lone& lone) {
-    lone.Run(database, deadline, [&](Unit& unit) { lone.TryIn(unit); });
-  });
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
+  ExecuteOne(
+      op, [&](Lone& lone) { lone.Run(database, deadline, [&](Unit& unit) { lone.TryIn(unit); }); });
 }
 
 /// Of a call: renewals of other leases are not to wait for those that are held up.
@@ -285,30 +304,22 @@ Deadline BoundOf(std::span<StoreOp* const> ops, Deadline deadline) {
   return bound;
 }
 
-/// Each by itself, because others' transactions hold their documents, for which all of them
-/// together wait until `end`. Those that are left then have a last look.
-void ExecuteKept(Database& database, std::span<StoreOp* const> ops, Deadline deadline,
-                 Deadline end) {
-  for (; !ops.empty(); ops = ops.subspan(1)) {
-    const auto now = std::chrono::steady_clock::now();
-    const auto part = std::max<Deadline::duration>((end - now) / std::ssize(ops), kLeastForBlocked);
-    ExecuteOne(database, *ops.front(), deadline, now < end ? now + part : now);
+/// @param ops in their order @param rest see Batch
+void ExecuteBatches(Database& database, Ops& ops, Deadline deadline, Ops& rest) {
+  // Renewals of one collection are not to wait for those of another, where that may be kept.
+  bool apart = database.traits().lanes > 1 && AreAll(ops, OpKind::kRenew);
+  for (auto first = ops.begin(); first != ops.end();) {
+    const auto end = EndOfCollection(first, ops.end());
+    const auto last = apart ? end : ops.end();
+    if (!Batch({first, last}).Run(database, deadline, rest)) {
+      if (last != end) {
+        apart = true;  // which collection is kept?
+        continue;
+      }
+      std::for_each(first, last, [](StoreOp* op) { LeaveKept(*op); });
+    }
+    first = last;
   }
-}
-
-/// First the writes of holders, which need their documents; then whoever wants a lock, for a
-/// moment. Renewals do not wait, since they come again: what was sent with them is answered when
-/// this returns.
-void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline deadline) {
-  const auto held = std::partition(ops.begin(), ops.end(),
-                                   [](StoreOp* op) { return op->kind == OpKind::kRenew; });
-  const auto wanted =
-      std::partition(held, ops.end(), [](StoreOp* op) { return op->kind != OpKind::kAcquire; });
-  for (StoreOp* const op : std::span(ops.begin(), held)) op->Fail(Errc::kUnavailable, kKeptText);
-  const auto begin = std::chrono::steady_clock::now();
-  ExecuteKept(database, {held, wanted}, deadline, begin + (deadline - begin) / kPartForBlocked);
-  const Deadline soon = std::chrono::steady_clock::now() + kForWanted;
-  ExecuteKept(database, {wanted, ops.end()}, deadline, std::min(deadline, soon));
 }
 
 }  // namespace
@@ -316,32 +327,32 @@ void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline dead
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   deadline = BoundOf(ops, deadline);
   if (ops.size() == 1) {
-    if (IsFaulty(*ops.front())) return;
-    TryEach(database, ops, deadline);
-    if (ops.front()->status == OpStatus::kPending) ExecuteOne(database, *ops.front(), deadline);
+    StoreOp& op = *ops.front();
+    if (IsFaulty(op)) return;
+    if (op.if_kept == IfKept::kWaitShortly) {
+      Reset(op);
+    } else {
+      TryEach(database, ops, deadline);
+    }
+    if (op.status == OpStatus::kPending) ExecuteOne(database, op, deadline);
     return;
   }
-  std::vector<StoreOp*> sound;
+  Ops sound;
   std::copy_if(ops.begin(), ops.end(), std::back_inserter(sound),
                [](StoreOp* op) { return !IsFaulty(*op); });
   if (sound.empty()) return;
   std::stable_sort(sound.begin(), sound.end(), StandsBefore);
   TryEach(database, sound, deadline);
   std::erase_if(sound, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
-  Batch::Rest rest;
-  for (auto first = sound.begin(); first != sound.end();) {
-    const auto last = EndOfUnit(database, first, sound.end());
-    Batch({first, last}).Run(database, deadline, rest);
-    first = last;
-  }
-  for (StoreOp* const op : rest.free) {
+  Ops rest;
+  ExecuteBatches(database, sound, deadline, rest);
+  for (StoreOp* const op : rest) {
     if (std::chrono::steady_clock::now() < deadline) {
       ExecuteOne(database, *op, BoundOf({&op, 1}, deadline));
     } else {
       op->Fail(Errc::kUnavailable, "the time of the call was over");
     }
   }
-  ExecuteBlocked(database, std::move(rest.blocked), deadline);
 }
 
 void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {
@@ -351,14 +362,14 @@ void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {
       // Others do not wait while this reads the clock. A plain release does not need it.
       if (op->kind != OpKind::kWrite) unit.Now();
       if (unit.Try(*op)) continue;
-      ExecuteOne(*op, Deadline::max(), [&](Lone& lone) { lone.DecideIn(unit); });
+      ExecuteOne(*op, [&](Lone& lone) { lone.DecideIn(unit); });
     }
   });
 }
 
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
                   const std::function<void(Unit&, Change&)>& decide) {
-  ExecuteOne(op, Deadline::max(), [&](Lone& lone) {
+  ExecuteOne(op, [&](Lone& lone) {
     lone.Run(database, deadline, [&](Unit& unit) { lone.DecideIn(unit, decide); });
   });
 }

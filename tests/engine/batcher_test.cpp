@@ -226,6 +226,123 @@ TEST(BatcherLanes, OperationsRunSideBySideWhileLanesAreFree) {
   EXPECT_EQ(store->batches, (std::vector<std::size_t>{1, 1, 1}));
 }
 
+/// A store in which another client keeps documents. It waits in vain, for as long as it is shut.
+class KeepingStore final : public GateStore {
+ public:
+  using GateStore::GateStore;
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
+    std::vector<StoreOp*> free;
+    for (StoreOp* const op : ops) {
+      if (!kept.contains(*op->key)) {
+        free.push_back(op);
+      } else if (op->if_kept == IfKept::kLeave) {
+        op->status = OpStatus::kKept;
+      } else {
+        EXPECT_EQ(ops.size(), 1U);
+        WaitFor(*op);
+      }
+    }
+    if (!free.empty()) GateStore::Execute(free, budget);
+  }
+  void WaitFor(StoreOp& op) {
+    std::unique_lock lock(waiting_);
+    EXPECT_LE(++waits_, Batcher::kKeptAtOnce);
+    order.push_back(*op.key);
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return passes_; });
+    --waits_;
+    op.Fail(Errc::kUnavailable, "kept");
+  }
+  void AwaitWaits(std::size_t count) {
+    std::unique_lock lock(waiting_);
+    changed_.wait(lock, [&] { return order.size() >= count; });
+  }
+  void LetPass() {
+    const std::scoped_lock lock(waiting_);
+    passes_ = true;
+    changed_.notify_all();
+  }
+
+  std::set<Key> kept;
+  std::vector<Key> order;  ///< In which it waited.
+
+ private:
+  std::mutex waiting_;
+  std::condition_variable changed_;
+  int waits_ = 0;
+  bool passes_ = false;
+};
+
+class BatcherKept : public ::testing::Test {
+ protected:
+  AcquireOp Wanted(const Key& key) {
+    AcquireOp op(*collection, key);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = 1min;
+    return op;
+  }
+
+  std::shared_ptr<KeepingStore> store = std::make_shared<KeepingStore>(2);
+  std::shared_ptr<Runtime> runtime = MakeRuntime(2 + Batcher::kKeptAtOnce);
+  std::shared_ptr<Batcher> batcher = std::make_shared<Batcher>(store, *runtime, 1h);
+  Collection* collection = store->Open("c", {}, 30s).get();
+};
+
+TEST_F(BatcherKept, WhatOthersKeepTakesNoLane) {
+  std::vector<Key> keys;
+  for (int i = 0; i < 12; ++i) keys.emplace_back(i);
+  store->kept = {keys.begin(), keys.end()};
+  std::vector<std::jthread> callers;
+  for (const Key& key : keys) {
+    callers.emplace_back([&] {
+      AcquireOp op = Wanted(key);
+      batcher->Execute(op);
+      EXPECT_EQ(op.status, OpStatus::kFailed);
+    });
+  }
+  std::latch later(1);
+  AcquireOp asynchronous = Wanted(keys[0]);
+  batcher->Submit(asynchronous, [&] { later.count_down(); });
+  store->AwaitWaits(Batcher::kKeptAtOnce);
+  const Key free("free");
+  for (int i = 0; i < 20; ++i) {
+    ReadOp read(*collection, free);
+    batcher->Execute(read);
+    EXPECT_EQ(read.status, OpStatus::kMissing);
+  }
+  EXPECT_EQ(store->order.size(), static_cast<std::size_t>(Batcher::kKeptAtOnce));
+  store->LetPass();
+  callers.clear();
+  later.wait();
+  EXPECT_EQ(asynchronous.status, OpStatus::kFailed);
+  EXPECT_EQ(store->order.size(), 13U);
+}
+
+TEST_F(BatcherKept, HoldersWritesComeBeforeThoseWhoWantALock) {
+  std::vector<Key> keys;
+  for (int i = 0; i < 8; ++i) keys.emplace_back(i);
+  const Key held("held");
+  store->kept = {keys.begin(), keys.end()};
+  store->kept.insert(held);
+  std::vector<std::unique_ptr<AcquireOp>> wanted;
+  std::latch done(9);
+  for (const Key& key : keys) {
+    wanted.push_back(std::make_unique<AcquireOp>(Wanted(key)));
+    batcher->Submit(*wanted.back(), [&] { done.count_down(); });
+  }
+  store->AwaitWaits(Batcher::kKeptAtOnce);
+  WriteOp release(*collection, held);
+  batcher->Submit(release, [&] { done.count_down(); });
+  const Key free("free");
+  ReadOp read(*collection, free);
+  batcher->Execute(read);  // which comes behind them in the only lane
+  store->LetPass();
+  done.wait();
+  ASSERT_EQ(store->order.size(), 9U);
+  const auto place = std::find(store->order.begin(), store->order.end(), held);
+  EXPECT_LE(place - store->order.begin(), 2 * Batcher::kKeptAtOnce - 1);
+}
+
 TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
   std::atomic<int> done = 0;
   constexpr int kThreads = 4, kEach = 300;

@@ -36,78 +36,85 @@ TEST_F(Races, OfABatchAreRunOneByOne) {
   EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{2, 1, 1}));
 }
 
-TEST_F(Races, ADocumentThatOthersHoldWaitsAlone) {
+TEST_F(Races, ADocumentThatOthersKeepIsLeftByABatch) {
   things_.Insert(b_, {});
   shelf_.units.clear();
   shelf_.held = {b_};
   SaveOp first = Insert(a_), second = Insert(b_), third = Insert(c_);
+  second.if_kept = IfKept::kLeave;
   things_.Execute({&first, &second, &third});
   EXPECT_EQ(first.status, OpStatus::kDone);
+  EXPECT_EQ(second.status, OpStatus::kKept);
   EXPECT_EQ(third.status, OpStatus::kDone);
+  EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{3}));
+}
+
+TEST_F(Races, OrIsUnavailableIfNobodySendsItAgain) {
+  things_.Insert(b_, {});
+  shelf_.held = {b_};
+  SaveOp first = Insert(a_), second = Insert(b_);
+  things_.Execute({&first, &second});
+  EXPECT_EQ(first.status, OpStatus::kDone);
   ASSERT_EQ(second.status, OpStatus::kFailed);
   EXPECT_EQ(second.detail->code, Errc::kUnavailable);
-  EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{3, 1}));
 }
 
-TEST_F(Races, DocumentsThatOthersHoldKeepTheRestForAPartOfTheTime) {
+TEST_F(Races, AfterARaceWhatOthersKeepIsLeftToo) {
   things_.Insert(b_, {});
-  things_.Insert(c_, {});
-  shelf_.deadlines.clear();
-  shelf_.patience.clear();
-  shelf_.held = {b_, c_};
-  SaveOp first = Insert(a_), second = Insert(b_), third = Insert(c_);
-  StoreOp* const ops[] = {&first, &second, &third};
-  store_->Execute(ops, std::chrono::seconds(80));
-  const Deadline deadline = shelf_.deadlines.front();
-  EXPECT_EQ(shelf_.deadlines, std::vector(3, deadline)) << "a commit has all of it";
-  ASSERT_EQ(shelf_.patience.size(), 2U);
-  for (const Deadline patience : shelf_.patience) {
-    EXPECT_LT(patience, deadline - std::chrono::seconds(60));
-  }
-}
-
-TEST_F(Races, WhoWantsALockThatOthersKeepWaitsForAMomentAndARenewalNotAtAll) {
-  const Uuid held = things_.Create(c_).grant.lock_id;
-  things_.Insert(a_, {});
-  things_.Insert(b_, {});
-  shelf_.held = {a_, b_, c_};
-  AcquireOp wanted(things_.collection(), a_);
-  wanted.grant.lock_id = FreshId();
-  wanted.grant.queue_for = std::chrono::minutes(1);
-  SaveOp write = Insert(b_);
-  RenewOp renewal(things_.collection(), c_);
-  renewal.lock_id = held;
-  renewal.ttl = kTtl;
-  shelf_.patience.clear();
-  const auto begin = std::chrono::steady_clock::now();
-  StoreOp* const ops[] = {&wanted, &write, &renewal};
-  store_->Execute(ops, std::chrono::hours(8));
-  for (const StoreOp* const op : ops) {
-    ASSERT_EQ(op->status, OpStatus::kFailed);
-    EXPECT_EQ(op->detail->code, Errc::kUnavailable);
-  }
-  ASSERT_EQ(shelf_.patience.size(), 2U);
-  EXPECT_GT(shelf_.patience[0], begin + std::chrono::minutes(30)) << "the write, which comes first";
-  EXPECT_LT(shelf_.patience[1], begin + std::chrono::minutes(30));
-}
-
-TEST_F(Races, AfterARaceThoseThatOthersHoldKeepTheRestForAPartOfTheTime) {
-  things_.Insert(b_, {});
-  shelf_.deadlines.clear();
   shelf_.units.clear();
-  shelf_.patience.clear();
   shelf_.held = {b_};
   shelf_.races = 1;
   SaveOp first = Insert(a_), second = Insert(b_), third = Insert(c_);
-  StoreOp* const ops[] = {&first, &second, &third};
-  store_->Execute(ops, std::chrono::seconds(80));
+  second.if_kept = IfKept::kLeave;
+  things_.Execute({&first, &second, &third});
   EXPECT_EQ(first.status, OpStatus::kDone);
+  EXPECT_EQ(second.status, OpStatus::kKept);
   EXPECT_EQ(third.status, OpStatus::kDone);
-  EXPECT_EQ(second.status, OpStatus::kFailed);
-  EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{3, 1, 1, 1}));
-  ASSERT_EQ(shelf_.patience.size(), 3U);
-  EXPECT_EQ(shelf_.patience[1], Deadline::max()) << "what is free has all of it";
-  EXPECT_LT(shelf_.patience[2], shelf_.deadlines[0] - std::chrono::seconds(60));
+  EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{3, 1, 1}));
+}
+
+TEST_F(Races, AloneItWaitsAsLongAsItIsTo) {
+  AcquireOp op(things_.collection(), a_);
+  op.grant.lock_id = FreshId();
+  op.grant.ttl = kTtl;
+  things_.Insert(a_, {});
+  shelf_.held = {a_};
+  StoreOp* const one[] = {&op};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto execute = [&](IfKept if_kept) {
+    shelf_.patience.clear();
+    shelf_.access.clear();
+    op.if_kept = if_kept;
+    store_->Execute(one, std::chrono::hours(8));
+  };
+  execute(IfKept::kLeave);
+  EXPECT_EQ(op.status, OpStatus::kKept);
+  EXPECT_EQ(shelf_.access, std::vector{Access::kBriefly});
+  execute(IfKept::kWaitShortly);
+  ASSERT_EQ(op.status, OpStatus::kFailed);
+  EXPECT_EQ(op.detail->code, Errc::kUnavailable);
+  EXPECT_EQ(shelf_.access, std::vector{Access::kWrite});
+  EXPECT_LT(shelf_.patience.at(0), begin + std::chrono::hours(1));
+  execute(IfKept::kWait);
+  ASSERT_EQ(op.status, OpStatus::kFailed);
+  EXPECT_EQ(shelf_.access, std::vector{Access::kWrite});
+  EXPECT_EQ(shelf_.patience.at(0), Deadline::max());
+}
+
+/// Which of several collections others keep, their operations show apart.
+TEST_F(Races, ACollectionThatOthersKeepStopsNoOther) {
+  Client more(*store_, store_->Open("more", {}, kTtl));
+  SaveOp first = Insert(a_), second = Insert(b_);
+  SaveOp third(more.collection(), c_);
+  third.save = SaveKind::kInsert;
+  third.write_id = FreshId();
+  third.body = MakeBody({{"n", 1}});
+  for (SaveOp* const op : {&first, &second, &third}) op->if_kept = IfKept::kLeave;
+  shelf_.held_collection = &things_.collection();
+  things_.Execute({&first, &third, &second});
+  EXPECT_EQ(first.status, OpStatus::kKept);
+  EXPECT_EQ(second.status, OpStatus::kKept);
+  EXPECT_EQ(third.status, OpStatus::kDone);
 }
 
 TEST_F(Races, ARenewalKeepsNoOtherForLongerThanAPartOfItsLease) {
@@ -139,7 +146,7 @@ TEST_F(Races, WhatWaitsAloneHasNoOutcomeOfItsBatch) {
   things_.Execute({&first, &second});
   EXPECT_EQ(first.status, OpStatus::kInDoubt);
   ASSERT_EQ(second.status, OpStatus::kFailed);
-  EXPECT_EQ(second.detail->message, "it stayed held");
+  EXPECT_EQ(second.detail->code, Errc::kUnavailable);
 }
 
 /// A caller that waits asks again, and may create it then.

@@ -18,15 +18,17 @@ namespace doclock::locking {
 /// What a database holds, and whom it meets.
 struct Shelf {
   std::map<Key, Entry> entries;
-  int races = 0;                    ///< So many commits race from now on.
-  std::optional<int> loses_after;   ///< The next scan is Raced behind so many documents.
-  std::set<Key> held;               ///< Another client's transaction keeps these.
-  std::set<Key> restated;           ///< These are shown as they are not stored.
-  std::vector<std::size_t> units;   ///< How many documents each unit has loaded.
-  std::vector<Key> loaded;          ///< By the last unit, in its order.
-  std::vector<Deadline> deadlines;  ///< Of each unit.
-  std::vector<Deadline> patience;   ///< Of each document that was loaded alone.
-  std::exception_ptr failure;       ///< Commits fail so.
+  int races = 0;                   ///< So many commits race from now on.
+  std::optional<int> loses_after;  ///< The next scan is Raced behind so many documents.
+  std::set<Key> held;              ///< Another client's transaction keeps these,
+  const Collection* held_collection = nullptr;  ///< and all of these.
+  std::vector<Access> access;                   ///< Of each unit.
+  std::set<Key> restated;                       ///< These are shown as they are not stored.
+  std::vector<std::size_t> units;               ///< How many documents each unit has loaded.
+  std::vector<Key> loaded;                      ///< By the last unit, in its order.
+  std::vector<Deadline> deadlines;              ///< Of each unit.
+  std::vector<Deadline> patience;               ///< Of each document that was loaded alone.
+  std::exception_ptr failure;                   ///< Commits fail so.
 };
 
 class ShelfUnit final : public Unit {
@@ -41,9 +43,8 @@ class ShelfUnit final : public Unit {
     for (const Change& document : documents) shelf_.loaded.push_back(*document.key);
     for (Change& document : documents) {
       const bool is_held = shelf_.held.contains(*document.key);
-      if (is_held && documents.size() == 1) {
-        throw StoreException(Errc::kUnavailable, "it stayed held");
-      }
+      if (is_held && document.alone) throw Kept();
+      if (document.collection == shelf_.held_collection) throw Kept();
       document.blocked = is_held;
       const auto entry = shelf_.entries.find(*document.key);
       if (!is_held && entry != shelf_.entries.end()) document.was = &entry->second;
@@ -106,7 +107,8 @@ class ShelfDatabase final : public Database {
                                    std::chrono::milliseconds default_ttl) override {
     return std::make_shared<Collection>(name, fields, default_ttl);
   }
-  std::unique_ptr<Unit> Begin(Access, Deadline deadline) override {
+  std::unique_ptr<Unit> Begin(Access access, Deadline deadline) override {
+    shelf_.access.push_back(access);
     shelf_.deadlines.push_back(deadline);
     return std::make_unique<ShelfUnit>(shelf_);
   }

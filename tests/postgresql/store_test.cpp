@@ -102,18 +102,19 @@ TEST_F(PostgresqlStore, ARenewalInABatchWaitsForNoRowOfOthers) {
   EXPECT_EQ(first.detail->code, Errc::kUnavailable);
 }
 
-TEST_F(PostgresqlStore, CallsThatWaitForAKeptRowLeaveLanesToOtherDocuments) {
+TEST_F(PostgresqlStore, CallsThatWaitForKeptRowsTakeNoLaneFromOtherDocuments) {
   LockManager manager(store_, {.call_budget = 1min});
   LockingRepository<nlohmann::json> things(manager, "things");
-  things.Insert("kept", {{"n", 0}});
+  constexpr int kKept = 12;
+  for (int i = 0; i < kKept; ++i) things.Insert(i, {{"n", 0}});
   things.Insert("free", {{"n", 0}});
   std::atomic<int> granted = 0;
   std::vector<std::jthread> waiters;
   RawServer other(schema_.url());
-  other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
-  for (int i = 0; i < 12; ++i) {
-    waiters.emplace_back([&] {
-      auto kept = things.Lock("kept", {.wait = 5min});
+  other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text <> 'free' FOR UPDATE");
+  for (int i = 0; i < kKept; ++i) {
+    waiters.emplace_back([&, i] {
+      auto kept = things.Lock(i, {.wait = 5min});
       kept.Release();
       ++granted;
     });
@@ -129,7 +130,37 @@ TEST_F(PostgresqlStore, CallsThatWaitForAKeptRowLeaveLanesToOtherDocuments) {
   EXPECT_EQ(granted, 0);
   other.Run("ROLLBACK");
   waiters.clear();
-  EXPECT_EQ(granted, 12);
+  EXPECT_EQ(granted, kKept);
+}
+
+/// Each write by itself, and those of one batch.
+TEST_F(PostgresqlStore, AHoldersWriteWaitsForItsRow) {
+  LockManager manager(store_, {.call_budget = 1min});
+  LockingRepository<nlohmann::json> things(manager, "things");
+  const nlohmann::json body{{"n", 0}};
+  std::list<Locked<nlohmann::json>> held;
+  for (int i = 0; i < 3; ++i) held.push_back(things.Lock({i, body}, {.ttl = 5min}));
+  RawServer other(schema_.url());
+  other.Run("BEGIN; SELECT 1 FROM doclock_c_things FOR UPDATE");
+  std::atomic<int> released = 0;
+  std::vector<std::jthread> holders;
+  for (auto& lock : held) {
+    holders.emplace_back([&] {
+      (*lock)["n"] = 1;
+      lock.Release();
+      ++released;
+    });
+  }
+  const std::string waiting =
+      "SELECT count(*) < 3 FROM pg_stat_activity WHERE wait_event_type"
+      " = 'Lock' AND query LIKE '%' || current_schema() || '%'";
+  while (schema_.raw().Run(waiting) == "t") std::this_thread::yield();
+  std::this_thread::sleep_for(1s);
+  EXPECT_EQ(released, 0);
+  other.Run("ROLLBACK");
+  holders.clear();
+  EXPECT_EQ(released, 3);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ((**things.Find(i))["n"], 1);
 }
 
 TEST_F(PostgresqlStore, CommitsThatWaitForAKeptRowLeaveConnectionsToOthers) {

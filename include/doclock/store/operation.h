@@ -24,6 +24,18 @@ enum class OpStatus : std::uint8_t {
   kLost,      ///< The lock named in the request does not hold the document.
   kFailed,    ///< The store failed and nothing was written (detail: code, message).
   kInDoubt,   ///< The write may or may not have happened (detail: message).
+  kKept,      ///< Another client's transaction keeps the document (see IfKept::kLeave).
+};
+
+/// What becomes of an operation whose document another client's transaction keeps, in a database
+/// where that is so. Of several in a call none waits: without kLeave they are kFailed
+/// (kUnavailable).
+enum class IfKept : std::uint8_t {
+  kWait,         ///< It waits, as long as the call has.
+  kWaitShortly,  ///< It waits for a second, and is then kFailed (kUnavailable).
+  /// It waits for a moment at most, and is then kKept, with nothing changed: the caller executes it
+  /// once more, in a call of its own.
+  kLeave,
 };
 
 /// Details of an operation that did not end in kDone.
@@ -85,6 +97,7 @@ struct StoreOp {
   /// Request: others stand in this document's queue, probably. (A hint for stores whose cheapest
   /// request depends on it.)
   bool queue_likely = false;
+  IfKept if_kept = IfKept::kWait;    ///< Request.
   std::unique_ptr<OpDetail> detail;  ///< Result; may stay null.
 
   /// Forgets the status and its details: as before it was executed.

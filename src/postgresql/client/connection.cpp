@@ -60,7 +60,7 @@ constexpr auto kTransactionOnSameProcess = &Fixed<[] {
 
 /// Values for Timeouts. A wait that ends by the first one is known to be one.
 Parameters TimeoutsOf(std::chrono::milliseconds most, bool briefly) {
-  const auto wait = std::max(std::min(most - most / 16, briefly ? 250ms : most), 1ms);
+  const auto wait = std::max(std::min(most - most / 16, briefly ? kMoment : most), 1ms);
   return Parameters()
       .Text(std::to_string(wait.count()) + "ms")
       .Text(std::to_string(most.count()) + "ms");

@@ -42,6 +42,9 @@ inline constexpr std::string_view kDurableCommit =
     "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
     " ELSE current_setting('synchronous_commit') END";
 
+/// So long a call waits for a lock of another client that is not to wait for long.
+inline constexpr std::chrono::milliseconds kMoment{250};
+
 /// A connection to the server, in pipeline mode: statements are sent together, and answered
 /// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
 /// thread at a time. Throws Refusal and Loss.
@@ -91,7 +94,7 @@ class Connection {
 
   /// Lets a statement take less than is left until the deadline, however often it has to wait for
   /// a row, so that the server answers before it. Outside of a transaction. @throws Loss
-  /// @param briefly none waits for a lock longer than a quarter of a second
+  /// @param briefly none waits for a lock longer than kMoment
   void LimitWaits(Deadline deadline, bool briefly);
   /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
   void LimitRest(Deadline deadline);

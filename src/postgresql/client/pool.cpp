@@ -52,7 +52,7 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
   try {
     auto connection = OfNewest(deadline, [&] {
       auto any = TakeAny(deadline, use != For::kSecond);
-      any->LimitWaits(deadline, use == For::kRenewals);
+      any->LimitWaits(deadline, use == For::kBrief || use == For::kRenewals);
       return any;
     });
     lent.reset(connection.release());

@@ -30,16 +30,16 @@ class Pool {
   };
   using Lent = std::unique_ptr<Connection, Give>;
 
-  enum class For : std::uint8_t { kAll, kRenewals, kSecond };
+  enum class For : std::uint8_t { kAll, kBrief, kRenewals, kSecond };
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
-  /// good for the server, or no new one can be made. One more is for renewals, and for units that
-  /// have one and need a second; these wait for none if no new one can be made: others may do the
-  /// same. @throws as Connect
+  /// good for the server, or no new one can be made. Those of kBrief and kRenewals wait for no lock
+  /// of another client longer than a moment. One more is for renewals, and two for units that have
+  /// one and need a second; these wait for none if no new one can be made: others may do the same.
+  /// @throws as Connect
   Lent Take(Deadline deadline, For use = For::kAll);
-  /// Those of calls that take a lane (StoreTraits): the others carry batches.
-  [[nodiscard]] RowTurns& lone_waits() noexcept { return lone_waits_; }
-  /// Those of commits.
+  /// Those of commits, and those of others: calls that wait for no row need connections too.
   [[nodiscard]] RowTurns& commit_waits() noexcept { return commit_waits_; }
+  [[nodiscard]] RowTurns& lone_waits() noexcept { return lone_waits_; }
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
@@ -86,7 +86,7 @@ class Pool {
   std::atomic<bool> has_connected_ = false;
   std::atomic<std::size_t> first_host_ = 0;  ///< To be tried.
   // Together fewer than there are connections.
-  RowTurns lone_waits_{8}, commit_waits_{6};
+  RowTurns commit_waits_{6}, lone_waits_{8};
   std::mutex mutex_;
   std::condition_variable given_back_;
   Deadline doubts_until_{};

@@ -136,13 +136,18 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const bool reads = access_ == locking::Access::kRead;
   const bool all = access_ == locking::Access::kWriteAll;
   const bool first_look = !has_looked_;
-  const bool lone = access_ == locking::Access::kWrite && first_look && documents.size() == 1 &&
-                    documents.front().alone;
-  const RowWait wait(all ? pool_.commit_waits() : pool_.lone_waits(), all || lone);
-  const bool waits = wait.has_turn();
+  const bool lone =
+      !reads && !all && first_look && documents.size() == 1 && documents.front().alone;
+  const bool waits_long = all || (lone && access_ == locking::Access::kWrite);
+  const RowWait turn(all ? pool_.commit_waits() : pool_.lone_waits(), waits_long);
+  const bool waits = lone || turn.has_turn();
   Begin();
   if (reads && documents.size() > 1) BeginSnapshot();
-  is_brief_ = waits && lone && connection_->LimitPatience(documents.front().patience);
+  if (lone) {
+    const auto moment = std::chrono::steady_clock::now() + kMoment;
+    const bool may = turn.has_turn() || !waits_long;
+    is_brief_ = connection_->LimitPatience(may ? documents.front().patience : moment);
+  }
   std::size_t first = 0;
   for (const Change& document : documents) {
     const PostgresqlCollection& collection = Ours(*document.collection);
@@ -154,15 +159,25 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   }
   // Behind the locks: while a statement waits for one, the clock goes on.
   if (!now_) connection_->Send(kClock());
-  const std::vector<Result> results = Run();
+  const std::vector<Result> results = RunUnlessKept();
   if (!now_) ReadClock(results.back());
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const Result& result = results[first + i];
     if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
   }
   if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
-  const bool blocked = std::ranges::any_of(documents, &Change::blocked);
-  if (blocked && (all || lone)) throw locking::Raced(locking::kKeptText);
+  if (all && std::ranges::any_of(documents, &Change::blocked)) {
+    throw locking::Raced(locking::kKeptText);
+  }
+}
+
+std::vector<Result> PostgresqlUnit::RunUnlessKept() {
+  try {
+    return Run();
+  } catch (const Refusal& refusal) {
+    if (refusal.IsKept() && access_ != locking::Access::kWriteAll) throw locking::Kept();
+    throw;
+  }
 }
 
 void PostgresqlUnit::AwaitStandbys(Connection& connection) {
@@ -277,9 +292,8 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     }
     // Statements that are sent together, without BEGIN, are one transaction too.
     if (connection_->shares_sessions()) Begin();
-    const RowWait wait(pool_.lone_waits(), alone);
     for (auto& [update, group] : groups) {
-      group.place = update->Send(*connection_, group.keys, wait.has_turn());
+      group.place = update->Send(*connection_, group.keys, alone);
     }
     if (has_begun_) connection_->Send(kCommit());
     const std::vector<Result> results = RunCommit();
@@ -300,7 +314,7 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     pool_.Doubt(deadline_);
     doubt("doclock: PostgreSQL: " + loss.text);
   } catch (const Refusal& refusal) {
-    if (refusal.IsTimeout() && alone) throw;
+    if (refusal.IsTimeout() && !refusal.IsKept() && alone) throw;
     return !refusal.IsTimeout();  // a value, or a race: the long way tells
   }
   return true;
@@ -309,7 +323,9 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
 void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
   const bool all = access_ == locking::Access::kWriteAll;
   // Which of several was refused, they show one by one.
-  if (changes.size() > 1 && !all && refusal.IsAboutAValue()) throw locking::Raced();
+  const bool by_one = refusal.IsAboutAValue() || refusal.IsKept();
+  if (changes.size() > 1 && !all && by_one) throw locking::Raced();
+  if (!all && refusal.IsKept()) throw locking::Kept();
   const std::size_t place = all ? refusal.place : 0;
   if (!refusal.IsRepeatedValue() || place >= changes.size()) ThrowNothingStored();
   // Who inserted the key first is what the next look shows.

@@ -26,9 +26,9 @@ class PostgresqlUnit final : public locking::Unit {
   ~PostgresqlUnit() override;
 
   /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations
-  /// stay pending. Returns false if another client's transaction kept one of the tables. @param
-  /// alone there is one operation, and it waits for its document, unless too many others do
-  /// @throws Refusal if another client's transaction kept the only document
+  /// stay pending. Returns false if another client's transaction kept one of the tables, or the
+  /// document. @param alone there is one operation, and it waits for its document
+  /// @throws Refusal if the only operation took too long for another reason
   bool CarryOut(std::span<const ShortCut> cuts, bool alone);
 
   TimePoint Now() override;
@@ -51,6 +51,8 @@ class PostgresqlUnit final : public locking::Unit {
   void BeginSnapshot();
   void BeginScan();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
+  /// @throws locking::Kept, or as Run
+  std::vector<Result> RunUnlessKept();
   /// Of kClock.
   void ReadClock(const Result& result);
   /// @throws Loss, Refusal
