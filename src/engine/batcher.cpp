@@ -78,10 +78,15 @@ Batcher::Batcher(std::shared_ptr<Store> store, Runtime& runtime, std::chrono::mi
       free_lanes_(lanes > 0 ? lanes : traits_.lanes),
       op_lanes_(std::max(1, free_lanes_ - 1)) {}
 
-void Batcher::Run(std::span<StoreOp* const> ops) noexcept {
+void Batcher::Call(std::span<StoreOp* const> ops, std::chrono::nanoseconds budget) noexcept {
+  const auto time = std::chrono::ceil<std::chrono::milliseconds>(budget);
   std::string text;
-  const char* const why = WhyThrown([&] { store_->Execute(ops, budget_); }, text);
+  const char* const why = WhyThrown([&] { store_->Execute(ops, time); }, text);
   for (StoreOp* op : ops) CompleteUnanswered(*op, why);
+}
+
+void Batcher::Run(std::span<StoreOp* const> ops) noexcept {
+  Call(ops, budget_);
   const bool silent = std::ranges::all_of(ops, HasNoAnswer);
   silent_.store(silent ? runtime_.Now() : TimePoint::min(), std::memory_order_relaxed);
 }
@@ -136,39 +141,45 @@ void Batcher::AwaitKept(StoreOp& op) {
   Pending self;
   self.op = &op;
   self.event = event.get();
-  self.queued = runtime_.Now();
   Pendings one;
   one.push_back(self);
-  TakeOutKept(one);
+  StartForKept(TakeOutKept(one));
   try {
     event->Wait();
   } catch (...) {
-    const std::scoped_lock lock(mutex_);
-    if (self.is_linked()) kept_.erase(kept_.iterator_to(self));
+    Withdraw(self);
     throw;
   }
 }
 
-void Batcher::TakeOutKept(Pendings& batch) noexcept {
+int Batcher::TakeOutKept(Pendings& batch) noexcept {
   const auto is_kept = [](const Pending& pending) {
     return pending.op && pending.op->status == OpStatus::kKept && !pending.promoted;
   };
-  if (std::none_of(batch.begin(), batch.end(), is_kept)) return;
-  int wanted = 0;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (auto it = batch.begin(); it != batch.end();) {
-      Pending& pending = *it++;
-      if (!is_kept(pending)) continue;
-      batch.erase(batch.iterator_to(pending));
-      const bool wants = pending.op->kind == OpKind::kAcquire;
-      kept_.insert(wants ? kept_.end() : kept_.begin(), pending);
-      ++wanted;
-    }
-    wanted = std::min(wanted, kKeptAtOnce - kept_under_way_);
-    kept_under_way_ += wanted;
+  if (std::none_of(batch.begin(), batch.end(), is_kept)) return 0;
+  const TimePoint now = runtime_.Now();
+  int count = 0;
+  const std::scoped_lock lock(mutex_);
+  for (auto it = batch.begin(); it != batch.end();) {
+    Pending& pending = *it++;
+    if (!is_kept(pending)) continue;
+    batch.erase(batch.iterator_to(pending));
+    pending.queued = now;
+    pending.kept = true;
+    Pendings& list = ListOfKept(*pending.op);
+    const auto comes_behind = [&](const Pending& other) {
+      return pending.op->kind == OpKind::kWrite && other.op->kind != OpKind::kWrite;
+    };
+    list.insert(std::ranges::find_if(list, comes_behind), pending);
+    ++count;
   }
-  for (; wanted > 0; --wanted) {
+  const int workers = std::min(count, kKeptAtOnce - kept_workers_);
+  kept_workers_ += workers;
+  return workers;
+}
+
+void Batcher::StartForKept(int workers) noexcept {
+  for (; workers > 0; --workers) {
     try {
       runtime_.Work([self = shared_from_this()] { self->ExecuteKept(); });
     } catch (...) {
@@ -178,27 +189,36 @@ void Batcher::TakeOutKept(Pendings& batch) noexcept {
 }
 
 void Batcher::ExecuteKept() noexcept {
-  while (Pending* const next = NextKept()) {
-    StoreOp* const one[] = {next->op};
-    one[0]->if_kept = one[0]->kind == OpKind::kAcquire ? IfKept::kWaitShortly : IfKept::kWait;
-    if (runtime_.Now() - next->queued < budget_ / 2) {
-      one[0]->MakePending();
-      Run(one);
+  bool was_long = false;
+  while (Pending* const next = NextKept(was_long)) {
+    StoreOp& op = *next->op;
+    StoreOp* const one[] = {&op};
+    was_long = op.kind != OpKind::kAcquire;
+    op.if_kept = was_long ? IfKept::kWait : IfKept::kWaitShortly;
+    const auto waited = runtime_.Now() - next->queued;
+    if (waited < budget_ / 2) {
+      op.MakePending();
+      Call(one, budget_ - waited);
     } else {
-      FailUnsent(*one[0], "another client's transaction keeps the document");
+      FailUnsent(op, "another client's transaction keeps the document, and others too");
     }
     next->Complete();
   }
 }
 
-Batcher::Pending* Batcher::NextKept() noexcept {
+Batcher::Pending* Batcher::NextKept(bool was_long) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (kept_.empty()) {
-    --kept_under_way_;
+  if (was_long) --long_waits_;
+  const bool takes_long = !kept_.empty() && long_waits_ < kKeptAtOnce - 1;
+  Pendings& list = takes_long ? kept_ : kept_wanted_;
+  if (list.empty()) {
+    --kept_workers_;
     return nullptr;
   }
-  Pending& next = kept_.front();
-  kept_.pop_front();
+  if (takes_long) ++long_waits_;
+  Pending& next = list.front();
+  list.pop_front();
+  next.kept = false;
   return &next;
 }
 
@@ -313,6 +333,11 @@ void Batcher::NextInLine(Pending& pending) noexcept {
 
 bool Batcher::Withdraw(Pending& pending) noexcept {
   const std::scoped_lock lock(mutex_);
+  if (std::exchange(pending.kept, false)) {
+    Pendings& list = ListOfKept(*pending.op);
+    list.erase(list.iterator_to(pending));
+    return true;
+  }
   if (pending.taken) return false;
   if (!pending.op) {
     renewals_.erase(renewals_.iterator_to(pending));
@@ -364,7 +389,7 @@ void Batcher::Lead(Pendings batch) {
   while (!batch.empty()) {
     const bool of_ops = batch.front().op != nullptr;
     Run(batch);
-    TakeOutKept(batch);
+    const int workers = TakeOutKept(batch);
     // Callers that wait are woken before the lane is passed on: what they do next then comes into
     // the next batch, which is larger for it (a quarter, with 32 callers). A promoted caller is the
     // leader itself: it needs no waking and its event is spent.
@@ -374,6 +399,7 @@ void Batcher::Lead(Pendings batch) {
                                 });
     executed.splice(executed.end(), batch);
     batch = ReleaseLane(of_ops);
+    StartForKept(workers);
   }
   // Continuations may take long, and may use the lane themselves.
   executed.clear_and_dispose([](Pending* pending) { pending->Complete(); });

@@ -26,7 +26,8 @@ namespace doclock::detail {
 /// with those on others: the second waits until the first was sent, and then queues at the end.
 ///
 /// What another client's transaction keeps (OpStatus::kKept) keeps no lane: such an operation goes
-/// once more, in a call of its own that waits, few of them at once. Holders' writes go first.
+/// once more, in a call of its own that waits, few of them at once. Of those that may wait for long
+/// holders' writes go first, and one call is left to those that want a lock.
 ///
 /// While the store gives no answer, operations that have waited behind such a call for half of its
 /// budget are not sent: else each would wait for a budget of its own, one after the other.
@@ -84,15 +85,17 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
     std::function<void()> done;
     Runtime::Event* event = nullptr;
     Pending* behind = nullptr;  ///< The next operation on the same document.
-    TimePoint queued{};
-    bool taken = false;     ///< In a batch, or about to lead one.
-    bool promoted = false;  ///< Woken to lead, not for its result.
+    TimePoint queued{};         ///< Or left kept.
+    bool taken = false;         ///< In a batch, or about to lead one.
+    bool promoted = false;      ///< Woken to lead, not for its result.
+    bool kept = false;          ///< In one of the lists of what is kept.
 
     /// Signals the result. Deletes itself if it lives on the heap.
     void Complete();
   };
   using Pendings = boost::intrusive::list<Pending>;
 
+  void Call(std::span<StoreOp* const> ops, std::chrono::nanoseconds budget) noexcept;
   void Run(std::span<StoreOp* const> ops) noexcept;
   void Run(const Pendings& batch) noexcept;
   /// Has it waited for long behind a call without an answer, the last one that ended?
@@ -110,9 +113,13 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Executes an operation that was left kept once more, and returns when it has its result.
   void AwaitKept(StoreOp& op);
   /// Takes those that were left kept out of a batch, to be executed once more; not the leader's.
-  void TakeOutKept(Pendings& batch) noexcept;
+  /// Returns how many workers are to come for them.
+  [[nodiscard]] int TakeOutKept(Pendings& batch) noexcept;
+  void StartForKept(int workers) noexcept;
+  /// For a worker: executes what is kept, until nothing is left that it may take.
   void ExecuteKept() noexcept;
-  [[nodiscard]] Pending* NextKept() noexcept;
+  /// @param was_long might what the worker has just executed wait for long?
+  [[nodiscard]] Pending* NextKept(bool was_long) noexcept;
   /// Withdraws an operation that was not sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
   /// For a worker that has come for a lane, or in place of one that could not be started: the next
@@ -122,6 +129,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void StartWorker();
 
   // These need the lock.
+  Pendings& ListOfKept(const StoreOp& op) noexcept {
+    return op.kind == OpKind::kAcquire ? kept_wanted_ : kept_;
+  }
   [[nodiscard]] bool Idle() const noexcept { return queue_.empty() && renewals_.empty(); }
   /// Is there anything that a free lane may take?
   [[nodiscard]] bool Ready() const noexcept {
@@ -139,9 +149,11 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   const StoreTraits traits_;
   std::mutex mutex_;
   Pendings renewals_;
-  Pendings queue_;  ///< At most one of each document.
-  Pendings kept_;
-  int kept_under_way_ = 0;  ///< Workers that execute what was kept, or come for it.
+  Pendings queue_;        ///< At most one of each document.
+  Pendings kept_;         ///< What may wait for long, holders' writes first.
+  Pendings kept_wanted_;  ///< Those that want a lock.
+  int kept_workers_ = 0;  ///< Those that execute what is kept, or come for it.
+  int long_waits_ = 0;    ///< How many of them may wait for long.
   /// When the last call ended, if it had no answer.
   std::atomic<TimePoint> silent_{TimePoint::min()};
   /// The last operation on each document in the queue, by its hash and its collection's: equal ones

@@ -91,7 +91,7 @@ struct Change {
   bool malformed = false;
   const char* bad_part = nullptr;  ///< Loaded, of a malformed one: which part is, if known.
   /// Loaded, one of several, or committed: another client's transaction holds it, and the unit does
-  /// not wait. The program leaves it to a unit of its own; renewals it leaves to their next time.
+  /// not wait. The program leaves the operation kept, or lets it fail.
   bool blocked = false;
   /// Committed, one of several: another client was quicker, and it is not stored. The program
   /// leaves it to a unit of its own.

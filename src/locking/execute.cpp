@@ -77,6 +77,11 @@ Deadline PatienceOf(const StoreOp& op) noexcept {
                                             : Deadline::max();
 }
 
+/// Alone, behind the others of its call? A renewal comes again.
+bool MayWait(const StoreOp& op) noexcept {
+  return op.if_kept != IfKept::kLeave && op.kind != OpKind::kRenew;
+}
+
 /// Its document is kept, and nothing of it is stored.
 void LeaveKept(StoreOp& op) {
   Reset(op);
@@ -232,9 +237,10 @@ class Batch {
     if (has_failed_) std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
     // Memory may run out from here on.
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-      if (Has(i, &Change::blocked)) {
+      const bool blocked = Has(i, &Change::blocked);
+      if (blocked && !MayWait(*ops_[i])) {
         LeaveKept(*ops_[i]);
-      } else if (has_failed_ || Has(i, &Change::raced)) {
+      } else if (blocked || has_failed_ || Has(i, &Change::raced)) {
         rest.push_back(ops_[i]);
       }
     }

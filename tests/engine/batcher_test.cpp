@@ -226,7 +226,7 @@ TEST(BatcherLanes, OperationsRunSideBySideWhileLanesAreFree) {
   EXPECT_EQ(store->batches, (std::vector<std::size_t>{1, 1, 1}));
 }
 
-/// A store in which another client keeps documents. It waits in vain, for as long as it is shut.
+/// A store in which another client keeps documents. It waits in vain, until it lets a call pass.
 class KeepingStore final : public GateStore {
  public:
   using GateStore::GateStore;
@@ -249,7 +249,8 @@ class KeepingStore final : public GateStore {
     EXPECT_LE(++waits_, Batcher::kKeptAtOnce);
     order.push_back(*op.key);
     changed_.notify_all();
-    changed_.wait(lock, [&] { return passes_; });
+    changed_.wait(lock, [&] { return passes_ > 0; });
+    --passes_;
     --waits_;
     op.Fail(Errc::kUnavailable, "kept");
   }
@@ -257,9 +258,9 @@ class KeepingStore final : public GateStore {
     std::unique_lock lock(waiting_);
     changed_.wait(lock, [&] { return order.size() >= count; });
   }
-  void LetPass() {
+  void LetPass(int calls) {
     const std::scoped_lock lock(waiting_);
-    passes_ = true;
+    passes_ += calls;
     changed_.notify_all();
   }
 
@@ -269,8 +270,7 @@ class KeepingStore final : public GateStore {
  private:
   std::mutex waiting_;
   std::condition_variable changed_;
-  int waits_ = 0;
-  bool passes_ = false;
+  int waits_ = 0, passes_ = 0;
 };
 
 class BatcherKept : public ::testing::Test {
@@ -281,7 +281,37 @@ class BatcherKept : public ::testing::Test {
     op.grant.ttl = 1min;
     return op;
   }
+  BatcherKept() {
+    store->kept = {keys.begin(), keys.end()};
+    store->kept.insert(held);
+  }
+  template <class Op>
+  void Submit(Op op) {
+    auto shared = std::make_shared<Op>(std::move(op));
+    batcher->Submit(*shared, [this, shared] {
+      EXPECT_EQ(shared->status, OpStatus::kFailed);
+      done.release();
+    });
+  }
+  /// Another document's read, which comes behind what was submitted in the only lane.
+  void ReadAnother() {
+    const Key free("free");
+    ReadOp read(*collection, free);
+    batcher->Execute(read);
+    EXPECT_EQ(read.status, OpStatus::kMissing);
+  }
+  void Finish(int count) {
+    store->LetPass(count);
+    for (int i = 0; i < count; ++i) done.acquire();
+  }
 
+  std::vector<Key> keys = [] {
+    std::vector<Key> all;
+    for (int i = 0; i < 12; ++i) all.emplace_back(i);
+    return all;
+  }();
+  const Key held{"held"};
+  std::counting_semaphore<> done{0};
   std::shared_ptr<KeepingStore> store = std::make_shared<KeepingStore>(2);
   std::shared_ptr<Runtime> runtime = MakeRuntime(2 + Batcher::kKeptAtOnce);
   std::shared_ptr<Batcher> batcher = std::make_shared<Batcher>(store, *runtime, 1h);
@@ -289,9 +319,6 @@ class BatcherKept : public ::testing::Test {
 };
 
 TEST_F(BatcherKept, WhatOthersKeepTakesNoLane) {
-  std::vector<Key> keys;
-  for (int i = 0; i < 12; ++i) keys.emplace_back(i);
-  store->kept = {keys.begin(), keys.end()};
   std::vector<std::jthread> callers;
   for (const Key& key : keys) {
     callers.emplace_back([&] {
@@ -300,47 +327,58 @@ TEST_F(BatcherKept, WhatOthersKeepTakesNoLane) {
       EXPECT_EQ(op.status, OpStatus::kFailed);
     });
   }
-  std::latch later(1);
-  AcquireOp asynchronous = Wanted(keys[0]);
-  batcher->Submit(asynchronous, [&] { later.count_down(); });
   store->AwaitWaits(Batcher::kKeptAtOnce);
-  const Key free("free");
-  for (int i = 0; i < 20; ++i) {
-    ReadOp read(*collection, free);
-    batcher->Execute(read);
-    EXPECT_EQ(read.status, OpStatus::kMissing);
-  }
+  for (int i = 0; i < 20; ++i) ReadAnother();
   EXPECT_EQ(store->order.size(), static_cast<std::size_t>(Batcher::kKeptAtOnce));
-  store->LetPass();
+  store->LetPass(static_cast<int>(keys.size()));
   callers.clear();
-  later.wait();
-  EXPECT_EQ(asynchronous.status, OpStatus::kFailed);
-  EXPECT_EQ(store->order.size(), 13U);
+  EXPECT_EQ(store->order.size(), keys.size());
 }
 
 TEST_F(BatcherKept, HoldersWritesComeBeforeThoseWhoWantALock) {
-  std::vector<Key> keys;
-  for (int i = 0; i < 8; ++i) keys.emplace_back(i);
-  const Key held("held");
-  store->kept = {keys.begin(), keys.end()};
-  store->kept.insert(held);
-  std::vector<std::unique_ptr<AcquireOp>> wanted;
-  std::latch done(9);
-  for (const Key& key : keys) {
-    wanted.push_back(std::make_unique<AcquireOp>(Wanted(key)));
-    batcher->Submit(*wanted.back(), [&] { done.count_down(); });
-  }
-  store->AwaitWaits(Batcher::kKeptAtOnce);
-  WriteOp release(*collection, held);
-  batcher->Submit(release, [&] { done.count_down(); });
-  const Key free("free");
-  ReadOp read(*collection, free);
-  batcher->Execute(read);  // which comes behind them in the only lane
-  store->LetPass();
-  done.wait();
-  ASSERT_EQ(store->order.size(), 9U);
-  const auto place = std::find(store->order.begin(), store->order.end(), held);
-  EXPECT_LE(place - store->order.begin(), 2 * Batcher::kKeptAtOnce - 1);
+  for (int i = 0; i < 8; ++i) Submit(Wanted(keys[static_cast<std::size_t>(i)]));
+  store->AwaitWaits(4);
+  SaveOp save(*collection, keys[8]);
+  save.save = SaveKind::kErase;
+  Submit(std::move(save));
+  Submit(WriteOp(*collection, held));
+  ReadAnother();
+  store->LetPass(1);
+  store->AwaitWaits(5);
+  EXPECT_EQ(store->order.back(), held);
+  store->LetPass(1);
+  store->AwaitWaits(6);
+  EXPECT_EQ(store->order.back(), keys[8]);
+  Finish(10);
+}
+
+TEST_F(BatcherKept, OneCallIsLeftToThoseWhoWantALock) {
+  for (std::size_t i = 0; i < 6; ++i) Submit(WriteOp(*collection, keys[i]));
+  store->AwaitWaits(3);
+  ReadAnother();
+  Submit(Wanted(held));
+  store->AwaitWaits(4);
+  EXPECT_EQ(store->order.back(), held);
+  Finish(7);
+}
+
+TEST_F(BatcherKept, WhatHasStoodBehindOthersForLongIsNotSent) {
+  const auto hasty = std::make_shared<Batcher>(store, *runtime, 0ms);
+  AcquireOp op = Wanted(held);
+  hasty->Execute(op);
+  ASSERT_EQ(op.status, OpStatus::kFailed);
+  EXPECT_EQ(op.detail->code, Errc::kUnavailable);
+  EXPECT_TRUE(store->order.empty());
+}
+
+TEST_F(BatcherKept, WithoutAWorkerTheCallerWaitsForItself) {
+  FailingRuntime none(MakeRuntime(1));
+  none.on_work = [](const Runtime::Task&) { throw std::bad_alloc(); };
+  const auto lonely = std::make_shared<Batcher>(store, none, 1h);
+  store->LetPass(1);
+  AcquireOp op = Wanted(held);
+  lonely->Execute(op);
+  EXPECT_EQ(op.status, OpStatus::kFailed);
 }
 
 TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {

@@ -49,11 +49,13 @@ TEST_F(Races, ADocumentThatOthersKeepIsLeftByABatch) {
   EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{3}));
 }
 
-TEST_F(Races, OrIsUnavailableIfNobodySendsItAgain) {
+TEST_F(Races, OrWaitsAloneIfItIsNotToBeLeft) {
   things_.Insert(b_, {});
+  shelf_.units.clear();
   shelf_.held = {b_};
   SaveOp first = Insert(a_), second = Insert(b_);
   things_.Execute({&first, &second});
+  EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{2, 1}));
   EXPECT_EQ(first.status, OpStatus::kDone);
   ASSERT_EQ(second.status, OpStatus::kFailed);
   EXPECT_EQ(second.detail->code, Errc::kUnavailable);

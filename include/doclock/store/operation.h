@@ -28,13 +28,13 @@ enum class OpStatus : std::uint8_t {
 };
 
 /// What becomes of an operation whose document another client's transaction keeps, in a database
-/// where that is so. Of several in a call none waits: without kLeave they are kFailed
-/// (kUnavailable).
+/// where that is so. In a call of several, those that wait come behind the others, one after the
+/// other.
 enum class IfKept : std::uint8_t {
-  kWait,         ///< It waits, as long as the call has.
+  kWait,         ///< It waits, as long as the call has. A renewal waits for a moment at most.
   kWaitShortly,  ///< It waits for a second, and is then kFailed (kUnavailable).
-  /// It waits for a moment at most, and is then kKept, with nothing changed: the caller executes it
-  /// once more, in a call of its own.
+  /// It waits for a moment at most (in a call of several for no row), and is then kKept, with
+  /// nothing changed: the caller executes it once more, in a call of its own.
   kLeave,
 };
 

@@ -189,7 +189,9 @@ void Keeper::Renew(std::span<LeasePtr> due) noexcept {
 }
 
 void Keeper::SendNext() noexcept {
-  const int most = std::max(1, engine_.store().traits().lanes / kLanesPerBatch);
+  const int lanes = engine_.store().traits().lanes;
+  // One batch that hangs is not to hold up all others.
+  const int most = std::max(std::min(lanes, 2), lanes / kLanesPerBatch);
   for (;;) {
     RenewalBatches next;
     {

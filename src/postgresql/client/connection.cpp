@@ -488,8 +488,8 @@ void Connection::LimitWaits(Deadline deadline, bool briefly) {
   RunUnheard();
 }
 
-void Connection::LimitRest(Deadline deadline) {
-  Send(kTimeoutsOfRest(), TimeoutsOf(LongestStatement(deadline), false));
+void Connection::LimitRest(Deadline deadline, bool briefly) {
+  Send(kTimeoutsOfRest(), TimeoutsOf(LongestStatement(deadline), briefly));
 }
 
 bool Connection::LimitPatience(Deadline patience) {

@@ -97,7 +97,7 @@ class Connection {
   /// @param briefly none waits for a lock longer than kMoment
   void LimitWaits(Deadline deadline, bool briefly);
   /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
-  void LimitRest(Deadline deadline);
+  void LimitRest(Deadline deadline, bool briefly);
   /// Queues one that ends at `patience` for what follows in a transaction. False: that of
   /// LimitWaits ends before.
   bool LimitPatience(Deadline patience);

@@ -52,9 +52,11 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
   try {
     auto connection = OfNewest(deadline, [&] {
       auto any = TakeAny(deadline, use != For::kSecond);
-      any->LimitWaits(deadline, use == For::kBrief || use == For::kRenewals);
+      // Others may store the server's epoch at the same time.
+      if (!any->has_epoch()) any->LimitWaits(deadline, false);
       return any;
     });
+    connection->LimitWaits(deadline, use == For::kBrief || use == For::kRenewals);
     lent.reset(connection.release());
   } catch (...) {
     TakeBack(nullptr);

@@ -77,7 +77,7 @@ void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
   }
   WithoutDoubt([&] {  // it may have set others
     connection_.SendOnce("SET LOCAL statement_timeout = 0");
-    connection_.LimitRest(deadline_);
+    connection_.LimitRest(deadline_, false);
   });
   const Result after = Ask(After(), Parameters().Text(before.Text(0, 2)));
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();

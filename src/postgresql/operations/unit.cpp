@@ -30,9 +30,10 @@ constexpr auto kAwaitStandbys = &Fixed<[] {
                      ", true), set_config('client_min_messages', 'warning', true),"
                      " pg_logical_emit_message(true, 'doclock', '')");
 }>;
-/// A hint need not be on the disk before it is told.
+/// A hint need not be on the disk before it is told. Those of all programs take turns.
 constexpr auto kNotify = &Fixed<[] {
-  return "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
+  return "SELECT set_config('synchronous_commit', 'off', true),"
+         " set_config('lock_timeout', '5s', true), pg_notify($1, $2)";
 }>;
 /// The comment that EnsureIndex gave it, or its own name.
 constexpr auto kIndexFields = &Fixed<[] {
@@ -143,10 +144,10 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const bool waits = lone || turn.has_turn();
   Begin();
   if (reads && documents.size() > 1) BeginSnapshot();
+  const bool has_none = lone && waits_long && !turn.has_turn();
   if (lone) {
     const auto moment = std::chrono::steady_clock::now() + kMoment;
-    const bool may = turn.has_turn() || !waits_long;
-    is_brief_ = connection_->LimitPatience(may ? documents.front().patience : moment);
+    is_brief_ = connection_->LimitPatience(has_none ? moment : documents.front().patience);
   }
   std::size_t first = 0;
   for (const Change& document : documents) {
@@ -159,7 +160,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   }
   // Behind the locks: while a statement waits for one, the clock goes on.
   if (!now_) connection_->Send(kClock());
-  const std::vector<Result> results = RunUnlessKept();
+  const std::vector<Result> results = RunUnlessKept(has_none);
   if (!now_) ReadClock(results.back());
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const Result& result = results[first + i];
@@ -171,12 +172,13 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   }
 }
 
-std::vector<Result> PostgresqlUnit::RunUnlessKept() {
+std::vector<Result> PostgresqlUnit::RunUnlessKept(bool comes_again) {
   try {
     return Run();
   } catch (const Refusal& refusal) {
-    if (refusal.IsKept() && access_ != locking::Access::kWriteAll) throw locking::Kept();
-    throw;
+    if (!refusal.IsKept() || access_ == locking::Access::kWriteAll) throw;
+    if (comes_again) throw locking::Raced(locking::kKeptText);
+    throw locking::Kept();
   }
 }
 
@@ -226,7 +228,9 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
   try {
     // What was loaded may have been waited for.
     if (is_brief_ || connection_->MayOutlast(deadline_)) {
-      connection_->LimitRest(deadline_);
+      const bool is_long = access_ == locking::Access::kWriteAll ||
+                           (access_ == locking::Access::kWrite && !is_brief_);
+      connection_->LimitRest(deadline_, !is_long);
       connection_->RunUnheard();
     }
     std::set<std::int64_t> hint_locks;

@@ -51,8 +51,9 @@ class PostgresqlUnit final : public locking::Unit {
   void BeginSnapshot();
   void BeginScan();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
-  /// @throws locking::Kept, or as Run
-  std::vector<Result> RunUnlessKept();
+  /// @param comes_again is it to be run again if a document is kept?
+  /// @throws locking::Kept, Raced, or as Run
+  std::vector<Result> RunUnlessKept(bool comes_again);
   /// Of kClock.
   void ReadClock(const Result& result);
   /// @throws Loss, Refusal
