@@ -106,6 +106,16 @@ void Batcher::Execute(StoreOp& op) {
   StoreOp* const one[] = {&op};
   if (traits_.immediate) return Run(one);
   op.if_kept = IfKept::kLeave;
+  for (int looks = 1;; ++looks) {
+    const bool alone = ExecuteInLane(op);
+    if (op.status != OpStatus::kKept) return;
+    if (alone || looks == kLooks) return AwaitKept(op);
+    op.MakePending();
+  }
+}
+
+bool Batcher::ExecuteInLane(StoreOp& op) {
+  StoreOp* const one[] = {&op};
   std::unique_lock lock(mutex_);
   if (free_lanes_ > 0 && op_lanes_ > 0 && Idle()) {
     --free_lanes_;
@@ -113,8 +123,7 @@ void Batcher::Execute(StoreOp& op) {
     lock.unlock();
     Run(one);
     Lead(ReleaseLane(true));
-    if (op.status == OpStatus::kKept) AwaitKept(op);
-    return;
+    return true;
   }
   lock.unlock();
   const auto event = runtime_.MakeEvent();
@@ -128,12 +137,13 @@ void Batcher::Execute(StoreOp& op) {
     Withdraw(self);  // a virtual runtime found that no thread will ever lead it
     throw;
   }
-  if (!self.promoted) return;
+  if (!self.promoted) return false;
   lock.lock();
   Pendings batch = TakeBatch(&self);
   lock.unlock();
+  const bool alone = batch.size() == 1;
   Lead(std::move(batch));
-  if (op.status == OpStatus::kKept) AwaitKept(op);
+  return alone;
 }
 
 void Batcher::AwaitKept(StoreOp& op) {
@@ -158,12 +168,19 @@ int Batcher::TakeOutKept(Pendings& batch) noexcept {
   };
   if (std::none_of(batch.begin(), batch.end(), is_kept)) return 0;
   const TimePoint now = runtime_.Now();
+  const bool alone = batch.size() == 1;
   int count = 0;
   const std::scoped_lock lock(mutex_);
   for (auto it = batch.begin(); it != batch.end();) {
     Pending& pending = *it++;
     if (!is_kept(pending)) continue;
     batch.erase(batch.iterator_to(pending));
+    if (!alone && ++pending.looks < kLooks) {
+      pending.op->MakePending();
+      pending.taken = false;
+      Insert(pending);
+      continue;
+    }
     pending.queued = now;
     pending.kept = true;
     Pendings& list = ListOfKept(*pending.op);

@@ -25,8 +25,9 @@ namespace doclock::detail {
 /// operations that hang in the store take only the others. Operations on one document take turns
 /// with those on others: the second waits until the first was sent, and then queues at the end.
 ///
-/// What another client's transaction keeps (OpStatus::kKept) keeps no lane: such an operation goes
-/// once more, in a call of its own that waits, few of them at once. Of those that may wait for long
+/// What another client's transaction keeps (OpStatus::kKept) keeps no lane. Mostly that is a matter
+/// of milliseconds: it comes into another batch. In the end it goes alone, in a call of its own
+/// that waits, few of them at once. Of those that may wait for long
 /// holders' writes go first, and one call is left to those that want a lock.
 ///
 /// While the store gives no answer, operations that have waited behind such a call for half of its
@@ -58,6 +59,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// How many calls at once wait for documents that other clients' transactions keep, beside the
   /// lanes.
   static constexpr int kKeptAtOnce = 4;
+  /// How many batches may find a document kept before its operation goes alone.
+  static constexpr int kLooks = 4;
 
   /// While it lives, no worker starts for operations that are submitted: so those that belong
   /// together come into as few calls as the lanes and the store allow.
@@ -89,6 +92,7 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
     bool taken = false;         ///< In a batch, or about to lead one.
     bool promoted = false;      ///< Woken to lead, not for its result.
     bool kept = false;          ///< In one of the lists of what is kept.
+    int looks = 0;              ///< How many batches have found it kept.
 
     /// Signals the result. Deletes itself if it lives on the heap.
     void Complete();
@@ -110,9 +114,12 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void Enqueue(Pending& pending);
   /// A lane for what is queued, if there is one that no worker has come for yet.
   [[nodiscard]] bool ClaimLane() noexcept;
+  /// Returns whether it went in a call of its own.
+  bool ExecuteInLane(StoreOp& op);
   /// Executes an operation that was left kept once more, and returns when it has its result.
   void AwaitKept(StoreOp& op);
-  /// Takes those that were left kept out of a batch, to be executed once more; not the leader's.
+  /// Takes those that were left kept out of a batch, not the leader's: to queue again, or to be
+  /// executed alone.
   /// Returns how many workers are to come for them.
   [[nodiscard]] int TakeOutKept(Pendings& batch) noexcept;
   void StartForKept(int workers) noexcept;

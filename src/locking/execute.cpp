@@ -102,7 +102,7 @@ class Lone {
   void Run(Database& database, Deadline deadline, const Use& use) {
     StoreOp* const only = &op_;
     const Access access = AccessFor({&only, 1});
-    RunUntilUnraced(std::min(deadline, patience_), [&](bool again) {
+    RunUntilUnraced(deadline, [&](bool again) {
       if (again) Begin();
       database.Run(access, deadline, use);
     });

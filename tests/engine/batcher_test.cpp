@@ -233,7 +233,9 @@ class KeepingStore final : public GateStore {
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
     std::vector<StoreOp*> free;
     for (StoreOp* const op : ops) {
-      if (!kept.contains(*op->key)) {
+      const bool by_another =
+          kept.contains(*op->key) || (ops.size() > 1 && kept_in_batches.contains(*op->key));
+      if (!by_another) {
         free.push_back(op);
       } else if (op->if_kept == IfKept::kLeave) {
         op->status = OpStatus::kKept;
@@ -264,7 +266,7 @@ class KeepingStore final : public GateStore {
     changed_.notify_all();
   }
 
-  std::set<Key> kept;
+  std::set<Key> kept, kept_in_batches;
   std::vector<Key> order;  ///< In which it waited.
 
  private:
@@ -333,6 +335,22 @@ TEST_F(BatcherKept, WhatOthersKeepTakesNoLane) {
   store->LetPass(static_cast<int>(keys.size()));
   callers.clear();
   EXPECT_EQ(store->order.size(), keys.size());
+}
+
+TEST_F(BatcherKept, WhatOthersKeepForAMomentComesIntoAnotherBatch) {
+  const Key brief("brief");
+  store->kept.clear();
+  store->kept_in_batches = {brief};
+  store->Shut();
+  std::jthread first([&] { ReadAnother(); });
+  store->AwaitCall();
+  ReadOp read(*collection, brief), other(*collection, keys[0]);
+  batcher->Submit(read, [&] { done.release(); });
+  batcher->Submit(other, [&] { done.release(); });
+  store->OpenUp();
+  for (int i = 0; i < 2; ++i) done.acquire();
+  EXPECT_EQ(read.status, OpStatus::kMissing);
+  EXPECT_TRUE(store->order.empty());
 }
 
 TEST_F(BatcherKept, HoldersWritesComeBeforeThoseWhoWantALock) {

@@ -59,10 +59,11 @@ json ReadRare(const bson_iter_t& value) {
   const platform::PlainNumbers plain;
   const std::unique_ptr<char, decltype(&bson_free)> text(
       bson_as_canonical_extended_json(wrapped.get(), &size), &bson_free);
-  // libbson and nlohmann differ in what they accept as UTF-8.
+  // libbson and nlohmann differ in what they accept as UTF-8. Like any other text that is none, it
+  // must not be written.
   const json parsed = text ? json::parse(text.get(), text.get() + size, nullptr, false)
                            : json(json::value_t::discarded);
-  return parsed.is_discarded() ? json(nullptr) : parsed.at("v");
+  return parsed.is_discarded() ? json("\xFF") : parsed.at("v");
 }
 
 }  // namespace doclock::mongodb

@@ -64,6 +64,10 @@ void AppendLike(Doc& doc, std::string_view name, const bson_iter_t& value,
                 const bson_iter_t* stored, const std::string& path) {
   const bson_type_t type = bson_iter_type(&value);
   const bson_type_t before = stored == nullptr ? BSON_TYPE_EOD : bson_iter_type(stored);
+  const bool one_is_decimal = (type == BSON_TYPE_DECIMAL128) != (before == BSON_TYPE_DECIMAL128);
+  if (one_is_decimal && (IsNumber(type) || IsNumber(before))) {
+    RefuseMember(path, "has a number where a decimal is stored, or a decimal in place of a number");
+  }
   if (IsNumber(type) && IsNumber(before)) {
     AppendNumberLike(doc, name, value, before, path);
   } else if (type == before && (type == BSON_TYPE_ARRAY || type == BSON_TYPE_DOCUMENT)) {

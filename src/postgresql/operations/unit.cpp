@@ -176,7 +176,8 @@ std::vector<Result> PostgresqlUnit::RunUnlessKept(bool comes_again) {
   try {
     return Run();
   } catch (const Refusal& refusal) {
-    if (!refusal.IsKept() || access_ == locking::Access::kWriteAll) throw;
+    const bool is_kept = refusal.IsKept() || (is_brief_ && refusal.IsTimeout());
+    if (!is_kept || access_ == locking::Access::kWriteAll) throw;
     if (comes_again) throw locking::Raced(locking::kKeptText);
     throw locking::Kept();
   }

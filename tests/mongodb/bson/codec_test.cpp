@@ -109,6 +109,15 @@ TEST(BodyCodec, KeepsEveryTypeThatBsonHas) {
   }
 }
 
+/// Other programs may store one.
+TEST(BodyCodec, WritesNoRareValueWhoseTextIsNotUtf8) {
+  bson_t doc = BSON_INITIALIZER;
+  BSON_APPEND_REGEX(&doc, "v", "\xFF", "");
+  const json body = Decode(doc);
+  bson_destroy(&doc);
+  EXPECT_THROW(Encode(body), DocumentException);
+}
+
 TEST(BodyCodec, LeavesObjectsThatOnlyLookTypedAsTheyAre) {
   for (const char* text :
        {R"({"$date":"2020-01-01T00:00:00Z"})", R"({"$numberInt":"1"})", R"({"$numberLong":"1"})",

@@ -131,7 +131,8 @@ TEST_F(DocumentLock, WhatTheirClassDoesNotKnowIsNotStored) {
 /// Their driver reads a long as a long, and a double as one.
 TEST_F(DocumentLock, AMemberKeepsItsType) {
   Change(R"({"$set": {"Long": {"$numberLong": "5"}, "Double": 1.5, "Int": 1,
-             "In": {"Long": {"$numberLong": "5"}, "Int": 1, "Double": 1.5, "List": [1, {"$numberLong": "5"}]},
+             "In": {"Long": {"$numberLong": "5"}, "Int": 1, "Double": 1.5, "List": [1, {"$numberLong": "5"}],
+                    "Price": {"$numberDecimal": "5.25"}},
              "Id": {"$binary": {"base64": "AQIDBAUGBwgJCgsMDQ4PEA==", "subType": "04"}}}})");
   auto held = documents_.Lock(id_);
   (*held)["Long"] = 6;
@@ -166,6 +167,10 @@ TEST_F(DocumentLock, AMemberKeepsItsType) {
   (*held)["In"]["List"][1] = 1.5;
   EXPECT_THAT([&] { held.Save(); },
               ThrowsMessage<DocumentException>(HasSubstr("In.List.1 has a double where")));
+  *held = before;
+  (*held)["In"]["Price"] = 6.5;
+  EXPECT_THAT([&] { held.Save(); },
+              ThrowsMessage<DocumentException>(HasSubstr("In.Price has a number where")));
   *held = before;
   (*held)["Id"] = doclock::Binary{std::vector<std::uint8_t>(16, 1), 0};
   EXPECT_THROW(held.Save(), DocumentException);
