@@ -46,6 +46,11 @@ void FailUnsent(StoreOp& op, const char* why) noexcept {
   }
 }
 
+/// Reads wait for no row.
+void AskToLeave(StoreOp& op) noexcept {
+  op.if_kept = op.kind == OpKind::kRead ? IfKept::kWait : IfKept::kLeave;
+}
+
 /// Why there is no answer after `call`.
 template <class Call>
 const char* WhyThrown(const Call& call, std::string& text) noexcept {
@@ -105,16 +110,16 @@ void Batcher::Pending::Complete() {
 void Batcher::Execute(StoreOp& op) {
   StoreOp* const one[] = {&op};
   if (traits_.immediate) return Run(one);
-  op.if_kept = IfKept::kLeave;
-  for (int looks = 1;; ++looks) {
-    const bool alone = ExecuteInLane(op);
+  AskToLeave(op);
+  for (int looks = 0;;) {
+    const bool alone = ExecuteInLane(op, looks);
     if (op.status != OpStatus::kKept) return;
-    if (alone || looks == kLooks) return AwaitKept(op);
+    if (alone || looks >= kLooks) return AwaitKept(op);
     op.MakePending();
   }
 }
 
-bool Batcher::ExecuteInLane(StoreOp& op) {
+bool Batcher::ExecuteInLane(StoreOp& op, int& looks) {
   StoreOp* const one[] = {&op};
   std::unique_lock lock(mutex_);
   if (free_lanes_ > 0 && op_lanes_ > 0 && Idle()) {
@@ -130,6 +135,7 @@ bool Batcher::ExecuteInLane(StoreOp& op) {
   Pending self;
   self.op = &op;
   self.event = event.get();
+  self.looks = looks;
   Enqueue(self);
   try {
     event->Wait();
@@ -143,6 +149,7 @@ bool Batcher::ExecuteInLane(StoreOp& op) {
   lock.unlock();
   const bool alone = batch.size() == 1;
   Lead(std::move(batch));
+  looks = self.looks + 1;
   return alone;
 }
 
@@ -175,12 +182,7 @@ int Batcher::TakeOutKept(Pendings& batch) noexcept {
     Pending& pending = *it++;
     if (!is_kept(pending)) continue;
     batch.erase(batch.iterator_to(pending));
-    if (!alone && ++pending.looks < kLooks) {
-      pending.op->MakePending();
-      pending.taken = false;
-      Insert(pending);
-      continue;
-    }
+    if (!alone && ++pending.looks < kLooks && QueueAgain(pending)) continue;
     pending.queued = now;
     pending.kept = true;
     Pendings& list = ListOfKept(*pending.op);
@@ -205,38 +207,61 @@ void Batcher::StartForKept(int workers) noexcept {
   }
 }
 
-void Batcher::ExecuteKept() noexcept {
-  bool was_long = false;
-  while (Pending* const next = NextKept(was_long)) {
-    StoreOp& op = *next->op;
-    StoreOp* const one[] = {&op};
-    was_long = op.kind != OpKind::kAcquire;
-    op.if_kept = was_long ? IfKept::kWait : IfKept::kWaitShortly;
-    const auto waited = runtime_.Now() - next->queued;
-    if (waited < budget_ / 2) {
-      op.MakePending();
-      Call(one, budget_ - waited);
-    } else {
-      FailUnsent(op, "another client's transaction keeps the document, and others too");
-    }
-    next->Complete();
+bool Batcher::QueueAgain(Pending& pending) noexcept {
+  try {
+    Insert(pending);
+  } catch (const std::bad_alloc&) {
+    return false;
   }
+  pending.op->MakePending();
+  pending.taken = false;
+  return true;
 }
 
-Batcher::Pending* Batcher::NextKept(bool was_long) noexcept {
+void Batcher::ExecuteKept() noexcept {
+  Pending* const pending = TakeKept();
+  if (!pending) return;
+  StoreOp& op = *pending->op;
+  StoreOp* const one[] = {&op};
+  const bool is_long = op.kind != OpKind::kAcquire;
+  op.if_kept = is_long ? IfKept::kWait : IfKept::kWaitShortly;
+  const auto waited = runtime_.Now() - pending->queued;
+  if (waited < budget_ / 2) {
+    op.MakePending();
+    Call(one, budget_ - waited);
+  } else {
+    FailUnsent(op, "another client's transaction keeps the document, and others too");
+  }
+  StartForKept(PassOnKept(is_long));
+  pending->Complete();  // which may take long
+}
+
+Batcher::Pending* Batcher::TakeKept() noexcept {
   const std::scoped_lock lock(mutex_);
-  if (was_long) --long_waits_;
-  const bool takes_long = !kept_.empty() && long_waits_ < kKeptAtOnce - 1;
-  Pendings& list = takes_long ? kept_ : kept_wanted_;
-  if (list.empty()) {
+  Pendings* const list = NextKept();
+  if (!list) {
     --kept_workers_;
     return nullptr;
   }
-  if (takes_long) ++long_waits_;
-  Pending& next = list.front();
-  list.pop_front();
+  if (list == &kept_) ++long_waits_;
+  Pending& next = list->front();
+  list->pop_front();
   next.kept = false;
+  next.taken = true;
   return &next;
+}
+
+int Batcher::PassOnKept(bool was_long) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (was_long) --long_waits_;
+  if (NextKept()) return 1;
+  --kept_workers_;
+  return 0;
+}
+
+Batcher::Pendings* Batcher::NextKept() noexcept {
+  if (!kept_.empty() && long_waits_ < kKeptAtOnce - 1) return &kept_;
+  return kept_wanted_.empty() ? nullptr : &kept_wanted_;
 }
 
 void Batcher::ExecuteApart(StoreOp& op) noexcept {
@@ -260,7 +285,7 @@ void Batcher::Commit(CommitOp& commit) noexcept {
 }
 
 void Batcher::Submit(StoreOp& op, std::function<void()> done) {
-  op.if_kept = IfKept::kLeave;
+  AskToLeave(op);
   auto pending = std::make_unique<Pending>();
   pending->op = &op;
   pending->done = std::move(done);

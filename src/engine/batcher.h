@@ -114,8 +114,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void Enqueue(Pending& pending);
   /// A lane for what is queued, if there is one that no worker has come for yet.
   [[nodiscard]] bool ClaimLane() noexcept;
-  /// Returns whether it went in a call of its own.
-  bool ExecuteInLane(StoreOp& op);
+  /// Returns whether it went in a call of its own. @param looks see Pending
+  bool ExecuteInLane(StoreOp& op, int& looks);
   /// Executes an operation that was left kept once more, and returns when it has its result.
   void AwaitKept(StoreOp& op);
   /// Takes those that were left kept out of a batch, not the leader's: to queue again, or to be
@@ -123,10 +123,12 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Returns how many workers are to come for them.
   [[nodiscard]] int TakeOutKept(Pendings& batch) noexcept;
   void StartForKept(int workers) noexcept;
-  /// For a worker: executes what is kept, until nothing is left that it may take.
+  /// For a worker: executes one of those that are kept.
   void ExecuteKept() noexcept;
-  /// @param was_long might what the worker has just executed wait for long?
-  [[nodiscard]] Pending* NextKept(bool was_long) noexcept;
+  /// Null: there is none that the worker may take, and it ends.
+  [[nodiscard]] Pending* TakeKept() noexcept;
+  /// A worker has executed one. Returns how many are to come in its place.
+  [[nodiscard]] int PassOnKept(bool was_long) noexcept;
   /// Withdraws an operation that was not sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
   /// For a worker that has come for a lane, or in place of one that could not be started: the next
@@ -136,6 +138,10 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void StartWorker();
 
   // These need the lock.
+  /// Puts one that a batch has found kept at the end of the queue. False: there is no memory.
+  [[nodiscard]] bool QueueAgain(Pending& pending) noexcept;
+  /// The list whose first is next; null: none.
+  [[nodiscard]] Pendings* NextKept() noexcept;
   Pendings& ListOfKept(const StoreOp& op) noexcept {
     return op.kind == OpKind::kAcquire ? kept_wanted_ : kept_;
   }

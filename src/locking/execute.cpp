@@ -163,9 +163,11 @@ class Batch {
     of_.reserve(ops_.size());
   }
 
-  /// @param rest those that need a unit of their own are added. They have no result.
+  /// @param rest those are added that need a unit of their own, and @param kept those of them that
+  /// will wait for other clients. They have no result.
   /// @return false: another client's transaction keeps a collection, and nothing was done
-  bool Run(Database& database, Deadline deadline, std::vector<StoreOp*>& rest) {
+  bool Run(Database& database, Deadline deadline, std::vector<StoreOp*>& rest,
+           std::vector<StoreOp*>& kept) {
     bool is_kept = false;
     const auto run = [&] {
       const auto unit = database.Begin(AccessFor(ops_), deadline);
@@ -185,7 +187,7 @@ class Batch {
       std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
       return false;
     }
-    Leave(rest);
+    Leave(rest, kept);
     return true;
   }
 
@@ -233,14 +235,16 @@ class Batch {
     return Has(i, &Change::blocked) || Has(i, &Change::raced);
   }
   /// After a unit that has failed, nothing of what was decided is stored.
-  void Leave(std::vector<StoreOp*>& rest) {
+  void Leave(std::vector<StoreOp*>& rest, std::vector<StoreOp*>& kept) {
     if (has_failed_) std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
     // Memory may run out from here on.
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       const bool blocked = Has(i, &Change::blocked);
       if (blocked && !MayWait(*ops_[i])) {
         LeaveKept(*ops_[i]);
-      } else if (blocked || has_failed_ || Has(i, &Change::raced)) {
+      } else if (blocked) {
+        kept.push_back(ops_[i]);
+      } else if (has_failed_ || Has(i, &Change::raced)) {
         rest.push_back(ops_[i]);
       }
     }
@@ -310,14 +314,15 @@ Deadline BoundOf(std::span<StoreOp* const> ops, Deadline deadline) {
   return bound;
 }
 
-/// @param ops in their order @param rest see Batch
-void ExecuteBatches(Database& database, Ops& ops, Deadline deadline, Ops& rest) {
+/// @param ops in their order. Returns those that need a unit of their own, in theirs.
+Ops ExecuteBatches(Database& database, Ops& ops, Deadline deadline) {
+  Ops rest, kept;
   // Renewals of one collection are not to wait for those of another, where that may be kept.
   bool apart = database.traits().lanes > 1 && AreAll(ops, OpKind::kRenew);
   for (auto first = ops.begin(); first != ops.end();) {
     const auto end = EndOfCollection(first, ops.end());
     const auto last = apart ? end : ops.end();
-    if (!Batch({first, last}).Run(database, deadline, rest)) {
+    if (!Batch({first, last}).Run(database, deadline, rest, kept)) {
       if (last != end) {
         apart = true;  // which collection is kept?
         continue;
@@ -326,6 +331,8 @@ void ExecuteBatches(Database& database, Ops& ops, Deadline deadline, Ops& rest) 
     }
     first = last;
   }
+  rest.insert(rest.end(), kept.begin(), kept.end());
+  return rest;
 }
 
 }  // namespace
@@ -350,9 +357,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   std::stable_sort(sound.begin(), sound.end(), StandsBefore);
   TryEach(database, sound, deadline);
   std::erase_if(sound, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
-  Ops rest;
-  ExecuteBatches(database, sound, deadline, rest);
-  for (StoreOp* const op : rest) {
+  for (StoreOp* const op : ExecuteBatches(database, sound, deadline)) {
     if (std::chrono::steady_clock::now() < deadline) {
       ExecuteOne(database, *op, BoundOf({&op, 1}, deadline));
     } else {

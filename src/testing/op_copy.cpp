@@ -8,6 +8,7 @@ Op& OpCopy::Make(const StoreOp& original) {
   Op& made = *copy;
   made.is_retry = original.is_retry;
   made.queue_likely = original.queue_likely;
+  made.if_kept = original.if_kept;
   op_ = &made;
   owned_ = std::move(copy);
   return made;

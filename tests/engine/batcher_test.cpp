@@ -344,12 +344,12 @@ TEST_F(BatcherKept, WhatOthersKeepForAMomentComesIntoAnotherBatch) {
   store->Shut();
   std::jthread first([&] { ReadAnother(); });
   store->AwaitCall();
-  ReadOp read(*collection, brief), other(*collection, keys[0]);
-  batcher->Submit(read, [&] { done.release(); });
+  AcquireOp wanted = Wanted(brief), other = Wanted(keys[0]);
+  batcher->Submit(wanted, [&] { done.release(); });
   batcher->Submit(other, [&] { done.release(); });
   store->OpenUp();
   for (int i = 0; i < 2; ++i) done.acquire();
-  EXPECT_EQ(read.status, OpStatus::kMissing);
+  EXPECT_EQ(wanted.status, OpStatus::kMissing);
   EXPECT_TRUE(store->order.empty());
 }
 
@@ -360,7 +360,8 @@ TEST_F(BatcherKept, HoldersWritesComeBeforeThoseWhoWantALock) {
   save.save = SaveKind::kErase;
   Submit(std::move(save));
   Submit(WriteOp(*collection, held));
-  ReadAnother();
+  for (int i = 0; i < Batcher::kLooks; ++i)
+    ReadAnother();  // each behind a look at what came before
   store->LetPass(1);
   store->AwaitWaits(5);
   EXPECT_EQ(store->order.back(), held);
