@@ -138,7 +138,9 @@ TEST_F(DocumentLock, AMemberKeepsItsType) {
   (*held)["Long"] = 6;
   (*held)["Double"] = 2;
   (*held)["Int"] = 2;
-  (*held)["In"] = {{"Long", 6}, {"Int", 2}, {"Double", 3}, {"List", {2, 6, 7}}, {"New", 8}};
+  const Tree price = (*held)["In"]["Price"];
+  (*held)["In"] = {{"Long", 6},         {"Int", 2}, {"Double", 3},
+                   {"List", {2, 6, 7}}, {"New", 8}, {"Price", price}};
   held.Release();
   const auto type = [&](const char* field) {
     const auto document = Document();
