@@ -137,12 +137,7 @@ bool Batcher::ExecuteInLane(StoreOp& op, int& looks) {
   self.event = event.get();
   self.looks = looks;
   Enqueue(self);
-  try {
-    event->Wait();
-  } catch (...) {
-    Withdraw(self);  // a virtual runtime found that no thread will ever lead it
-    throw;
-  }
+  Await(self);
   if (!self.promoted) return false;
   lock.lock();
   Pendings batch = TakeBatch(&self);
@@ -161,10 +156,14 @@ void Batcher::AwaitKept(StoreOp& op) {
   Pendings one;
   one.push_back(self);
   StartForKept(TakeOutKept(one));
+  Await(self);
+}
+
+void Batcher::Await(Pending& pending) {
   try {
-    event->Wait();
+    pending.event->Wait();
   } catch (...) {
-    Withdraw(self);
+    Withdraw(pending);  // a virtual runtime found that no thread will ever execute it
     throw;
   }
 }

@@ -27,8 +27,8 @@ namespace doclock::detail {
 ///
 /// What another client's transaction keeps (OpStatus::kKept) keeps no lane. Mostly that is a matter
 /// of milliseconds: it comes into another batch. In the end it goes alone, in a call of its own
-/// that waits, few of them at once. Of those that may wait for long
-/// holders' writes go first, and one call is left to those that want a lock.
+/// that waits, few of them at once. Of those that may wait for long holders' writes go first, and
+/// one call is left to those that want a lock.
 ///
 /// While the store gives no answer, operations that have waited behind such a call for half of its
 /// budget are not sent: else each would wait for a budget of its own, one after the other.
@@ -119,8 +119,7 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Executes an operation that was left kept once more, and returns when it has its result.
   void AwaitKept(StoreOp& op);
   /// Takes those that were left kept out of a batch, not the leader's: to queue again, or to be
-  /// executed alone.
-  /// Returns how many workers are to come for them.
+  /// executed alone. Returns how many workers are to come for them.
   [[nodiscard]] int TakeOutKept(Pendings& batch) noexcept;
   void StartForKept(int workers) noexcept;
   /// For a worker: executes one of those that are kept.
@@ -129,6 +128,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   [[nodiscard]] Pending* TakeKept() noexcept;
   /// A worker has executed one. Returns how many are to come in its place.
   [[nodiscard]] int PassOnKept(bool was_long) noexcept;
+  /// Waits for the event of a blocked caller's operation.
+  void Await(Pending& pending);
   /// Withdraws an operation that was not sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
   /// For a worker that has come for a lane, or in place of one that could not be started: the next

@@ -45,6 +45,13 @@ class PostgresqlStore : public ::testing::Test {
   static Client Things(Store& store, const std::string& name = "things") {
     return {store, store.Open(name, {}, kTtl)};
   }
+  /// Until so many sessions wait for locks in the server.
+  void AwaitLockWaits(int count) {
+    const std::string fewer = "SELECT count(*) < " + std::to_string(count) +
+                              " FROM pg_stat_activity WHERE wait_event_type"
+                              " = 'Lock' AND query LIKE '%' || current_schema() || '%'";
+    while (schema_.raw().Run(fewer) == "t") std::this_thread::yield();
+  }
 
   Schema schema_;
   const std::shared_ptr<Store> store_ = Open();
@@ -119,10 +126,7 @@ TEST_F(PostgresqlStore, CallsThatWaitForKeptRowsTakeNoLaneFromOtherDocuments) {
       ++granted;
     });
   }
-  const std::string waiting =
-      "SELECT count(*) < 4 FROM pg_stat_activity WHERE wait_event_type"
-      " = 'Lock' AND query LIKE '%' || current_schema() || '%'";
-  while (schema_.raw().Run(waiting) == "t") std::this_thread::yield();
+  AwaitLockWaits(4);
   for (int i = 0; i < 20; ++i) {
     auto free = things.Lock("free");
     free.Release();
@@ -152,10 +156,7 @@ TEST_F(PostgresqlStore, AHoldersWriteWaitsForItsRow) {
       ++released;
     });
   }
-  const std::string waiting =
-      "SELECT count(*) < 3 FROM pg_stat_activity WHERE wait_event_type"
-      " = 'Lock' AND query LIKE '%' || current_schema() || '%'";
-  while (schema_.raw().Run(waiting) == "t") std::this_thread::yield();
+  AwaitLockWaits(3);
   std::this_thread::sleep_for(1s);
   EXPECT_EQ(released, 0);
   other.Run("ROLLBACK");

@@ -139,7 +139,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const bool first_look = !has_looked_;
   const bool lone =
       !reads && !all && first_look && documents.size() == 1 && documents.front().alone;
-  const bool waits_long = all || (lone && access_ == locking::Access::kWrite);
+  const bool waits_long = (all || lone) && may_wait_long();
   const RowWait turn(all ? pool_.commit_waits() : pool_.lone_waits(), waits_long);
   const bool waits = lone || turn.has_turn();
   Begin();
@@ -229,9 +229,7 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
   try {
     // What was loaded may have been waited for.
     if (is_brief_ || connection_->MayOutlast(deadline_)) {
-      const bool is_long = access_ == locking::Access::kWriteAll ||
-                           (access_ == locking::Access::kWrite && !is_brief_);
-      connection_->LimitRest(deadline_, !is_long);
+      connection_->LimitRest(deadline_, is_brief_ || !may_wait_long());
       connection_->RunUnheard();
     }
     std::set<std::int64_t> hint_locks;

@@ -51,6 +51,10 @@ class PostgresqlUnit final : public locking::Unit {
   void BeginSnapshot();
   void BeginScan();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
+  /// May it wait for other clients for as long as it has?
+  [[nodiscard]] bool may_wait_long() const noexcept {
+    return access_ == locking::Access::kWrite || access_ == locking::Access::kWriteAll;
+  }
   /// @param comes_again is it to be run again if a document is kept?
   /// @throws locking::Kept, Raced, or as Run
   std::vector<Result> RunUnlessKept(bool comes_again);
