@@ -174,9 +174,10 @@ void AddGrant(Update& update, const LockChange& change) {
 void AddHolder(Update& update, const LockChange& change) {
   const StoredLock& was = change.was;
   const rules::LockState& now = change.now;
-  // A lock that is over may be granted anew under its own id.
+  // A lock that is over may be granted anew under its own id. Shares are not granted here: the time
+  // of a shared lock's grant is that of the share that ends last.
   const bool granted = now.lock_id != was.lock_id || now.granted != was.granted;
-  if (now.HasLockId() && granted) return AddGrant(update, change);
+  if (now.HasLockId() && !now.IsShared() && granted) return AddGrant(update, change);
   if (!now.HasLockId() && was.HasLockId()) update.Clear();
   if (!now.owner && was.owner) update.ForgetOwner();
   if (!now.HasLockId() || now.IsShared() || now.lease == was.lease) return;

@@ -192,6 +192,20 @@ TEST_P(WaitingShares, AWaiterLeavesItsEntryOrItsShare) {
   EXPECT_FALSE(things_.Read("42").locked);
 }
 
+/// The time and the length of the lock become those of another share.
+TEST_P(WaitingShares, TheShareThatEndsLastLeavesTheOthers) {
+  things_.Create("42", {}, {.id = ann_, .ttl = 3 * kTtl, .mode = LockMode::kShared});
+  ASSERT_EQ(things_.Acquire("42", {.id = bob_, .ttl = 2 * kTtl, .mode = LockMode::kShared}).status,
+            OpStatus::kDone);
+  std::this_thread::sleep_for(5ms);  // the last grant is not of the share that ends last then
+  ASSERT_EQ(Share(cid_).status, OpStatus::kDone);
+  const WriteOp left = things_.Write("42", WriteKind::kLeave, ann_);
+  EXPECT_EQ(left.status, OpStatus::kDone) << (left.detail ? left.detail->message : "");
+  EXPECT_TRUE(things_.Read("42").locked);
+  EXPECT_EQ(things_.Renew("42", ann_, kTtl, LockMode::kShared).status, OpStatus::kLost);
+  EXPECT_EQ(things_.Renew("42", bob_, kTtl, LockMode::kShared).status, OpStatus::kDone);
+}
+
 TEST_P(WaitingShares, AWriterThatLeavesLetsTheSharesBehindItIn) {
   things_.Create("42", {}, {.id = ann_, .mode = LockMode::kShared});
   ExpectQueued(Lock(bob_), 0);
