@@ -98,7 +98,9 @@ Doc WantedFilter(const Collection& collection, const LockScan& query) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
   if (query.over) {
-    filter.Add("$expr", And(ExpiredExpr(collection), SoundSharesExpr(collection)));
+    AddSound(filter, collection);
+    filter.Add("$and", Array().Add(Doc::Of(names.id, LockIdThere())));
+    filter.Add("$expr", ExpiredExpr(collection));
   }
   if (query.group.empty()) return filter;
   Array either;

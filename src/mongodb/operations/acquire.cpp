@@ -1,5 +1,6 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
+#include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue.h"
 #include "mongodb/protocol/share_filters.h"
@@ -118,16 +119,12 @@ bool Operations::Granted(AcquireOp& op, const Reply& reply, bool inserted, bool 
 
 bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key) {
   const Collection& collection = *op.collection;
-  Doc free;
-  AddFree(free, collection);
-  AddGoodFields(free, collection);
-  Array either;
-  either.Add(free).Add(Doc::Of("$expr", ExpiredExpr(collection)));
+  const Doc over = Or(IsNothing(collection.fields().id), ExpiredExpr(collection));
+  Doc free = Doc::Of("$expr", And(over, OpenExpr(collection), NobodyWaitsExpr(collection)));
+  AddSoundLock(free, collection);
   Array all;
   if (!filter.empty()) all.Add(filter);
-  all.Add(Doc::Of("$or", either)).Add(Doc::Of("$expr", OpenExpr(collection)));
-  all.Add(Doc::Of("$expr", SoundSharesExpr(collection)));
-  all.Add(Doc::Of("$expr", NobodyWaitsExpr(collection)));
+  all.Add(free);
   Update update(collection);
   update.Grant(op.grant);
   update.RaiseVersion();

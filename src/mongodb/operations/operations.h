@@ -106,6 +106,8 @@ class Operations {
   bool GaveUp(AcquireOp& op, const Reply& reply);
 
   bool TakeTurn(AcquireOp& op);
+  bool Enter(AcquireOp& op);
+  bool SendTurn(AcquireOp& op, const Doc& statement, const Doc& projection, Reply& reply);
   template <class AnyTurn>
   bool TakeTurn(AcquireOp& op, const AnyTurn& turn);
   bool ReportTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);

@@ -17,13 +17,59 @@ void Done(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   op.status = OpStatus::kDone;
 }
 
+/// Reads the document that a turn has met. False: it met none, or its lock is malformed.
+bool ReadMet(const Reply& reply, const Collection& collection, bson_t& value, bson_t& doc,
+             StoredLock& lock) {
+  bson_iter_t now;
+  if (!reply.Document("value", value) || !FindDocument(value, "doc", doc) ||
+      !FindField(value, "now", now)) {
+    return false;
+  }
+  lock = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
+  return !lock.malformed();
+}
+
 }  // namespace
 
 /// Executes an attempt that may leave an entry, or meets a queue. One command tells the outcome, if
-/// the document is there. False: it is not, or its lock fields are malformed.
+/// the document is there; or two, if a queue was likely and the lock is free after all. False: the
+/// document is not there, or its lock fields are malformed.
 bool Operations::TakeTurn(AcquireOp& op) {
   if (op.grant.mode == LockMode::kShared) return TakeTurn(op, ShareTurn(op, server_.instance()));
+  if (op.queue_likely && op.grant.queue_for.count() > 0) {
+    if (Enter(op)) return true;
+    if (op.grant.queue_for.count() == 0) return false;
+  }
   return TakeTurn(op, Turn(op, server_.instance()));
+}
+
+/// Sends a turn's statement. False: it has no answer, and the operation is settled; or there is no
+/// room for an entry, so that the waiter polls.
+bool Operations::SendTurn(AcquireOp& op, const Doc& statement, const Doc& projection,
+                          Reply& reply) {
+  // The document as it was: what the command made of it follows.
+  Doc rest = Doc::Of("new", false);
+  rest.Add("fields", projection);
+  FindAndModify(*op.collection, statement, rest, reply);
+  if (op.grant.queue_for.count() > 0 && (reply.is_invalid() || reply.is_too_large())) {
+    op.grant.queue_for = {};
+    return false;
+  }
+  return !GaveUp(op, reply);
+}
+
+/// Leaves the entry of a waiter where another client holds the lock. False: the lock may be free,
+/// or the document is none that this command judges.
+bool Operations::Enter(AcquireOp& op) {
+  const Collection& collection = *op.collection;
+  Reply reply;
+  if (!SendTurn(op, EntryStatement(op, server_.instance()), EntryProjection(collection), reply)) {
+    return op.status != OpStatus::kPending;
+  }
+  bson_t value, doc;
+  StoredLock before;
+  return ReadMet(reply, collection, value, doc, before) && before.IsLive(kLookedAt) &&
+         ReportTurn(op, before, doc);
 }
 
 template <class AnyTurn>
@@ -31,24 +77,14 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
   const Collection& collection = *op.collection;
   Array stages;
   turn.AddStages(stages);
-  // The document as it was: what the command made of it follows from `granted`.
-  Doc rest = Doc::Of("new", false);
-  rest.Add("fields", TurnProjection(collection, turn.Granted(), turn.Holds()));
   Reply reply;
-  FindAndModify(collection, PipelineStatement(SoundLockFilter(op), stages), rest, reply);
-  if (op.grant.queue_for.count() > 0 && (reply.is_invalid() || reply.is_too_large())) {
-    op.grant.queue_for = {};  // there is no room for an entry: the waiter polls
-    return false;
+  if (!SendTurn(op, PipelineStatement(SoundLockFilter(op), stages),
+                TurnProjection(collection, turn.Granted(), turn.Holds()), reply)) {
+    return op.status != OpStatus::kPending;
   }
-  if (GaveUp(op, reply)) return true;
   bson_t value, doc;
-  bson_iter_t now;
-  if (!reply.Document("value", value) || !FindDocument(value, "doc", doc) ||
-      !FindField(value, "now", now)) {
-    return false;
-  }
-  const StoredLock before = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
-  if (before.malformed()) return false;
+  StoredLock before;
+  if (!ReadMet(reply, collection, value, doc, before)) return false;
   if (!FlagAt(value, "granted")) return ReportTurn(op, before, doc);
   const bool shared = op.grant.mode == LockMode::kShared;
   op.created = op.created && op.born == before.born;

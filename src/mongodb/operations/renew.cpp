@@ -47,12 +47,18 @@ Doc RenewalFilter(std::span<RenewOp* const> ops) {
   return filter;
 }
 
+/// The lease is not over, and sound, though shares are not looked at.
+void AddLive(Doc& filter, const Collection& collection) {
+  Doc sound;
+  AddSound(sound, collection, {LockPart::kFields, LockPart::kLease, LockPart::kClosed});
+  filter.Add("$and", Array().Add(sound)).Add("$expr", LiveExpr(collection));
+}
+
 /// The update that renews all of them, which have one ttl.
 Doc RenewalCommand(std::span<RenewOp* const> ops) {
   const Collection& collection = *ops.front()->collection;
   Doc filter = RenewalFilter(ops);
-  // A renewal never revives.
-  filter.Add("$expr", LiveExpr(collection));
+  AddLive(filter, collection);  // a renewal never revives
   Doc lease;
   lease.Add(collection.fields().ttl, RenewedTtlExpr(collection, ops.front()->ttl));
   lease.Add(collection.fields().time, "$$NOW");
@@ -194,7 +200,7 @@ std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed 
     // A save by the holder begins the lease anew too, for a time of its own.
     filter.Add(collection.fields().ttl, Doc::Of("$gte", std::int64_t{ops.front()->ttl.count()}));
   } else {
-    filter.Add("$expr", LiveExpr(collection));
+    AddLive(filter, collection);
   }
   Doc command;
   command.Add("find", std::string_view(collection.name())).Add("filter", filter);

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "mongodb/operations/operations.h"
+#include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/write_command.h"
 
@@ -36,6 +37,7 @@ Doc StatementFor(const Sharers& sharers) {
   for (const RenewOp* op : sharers) ids.Add(op->lock_id);
   Doc filter;
   filter.Add("_id", Equals(*one.key)).Add(collection.fields().id, Equals(kSharedLockId));
+  AddSound(filter, collection);
   // A renewal never revives.
   filter.Add("$expr", AreLiveExpr(collection, ids));
   Array stages;

@@ -44,9 +44,7 @@ void Operations::AcquireShare(AcquireOp& op) {
 /// there is a queue.
 bool Operations::TryShare(AcquireOp& op) {
   const Collection& collection = *op.collection;
-  Doc filter;
-  filter.Add("_id", Equals(*op.key));
-  AddGoodFields(filter, collection);
+  Doc filter = SoundLockFilter(op);
   AddNoQueue(filter, collection);
   filter.Add("$expr", ShareableExpr(collection, op.grant));
   Array stages;
@@ -107,7 +105,7 @@ bool Operations::TryReleaseShare(WriteOp& op, ReleaseTo to) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
-  AddGoodFields(filter, collection);
+  AddSound(filter, collection);
   if (to == ReleaseTo::kNobody) AddNoQueue(filter, collection);
   filter.Add("$expr", AreLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;

@@ -1,20 +1,9 @@
 #include "mongodb/protocol/expressions.h"
 
 #include "mongodb/bson/lock_fields.h"
-#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/stored_lock.h"
 
 namespace doclock::mongodb {
-namespace {
-
-/// { op: [the field, a UUID of subtype 3] }
-Doc Compared(const char* op, const std::string& field, const Uuid& id) {
-  Doc both = Doc::Of("0", FieldPath(field));
-  return Doc::OfArray(op, AddLegacyUuid(both, "1", id));
-}
-
-}  // namespace
-
 Doc Let(const Doc& vars, const Doc& in) {
   Doc args;
   args.Add("vars", vars).Add("in", in);
@@ -32,16 +21,6 @@ Doc IsNothing(const std::string& field) { return TypeIn(field, {"missing", "null
 Doc NumberUpTo(const std::string& field, std::int64_t highest) {
   return And(TypeIn(field, {"int", "long"}), Call("$gte", FieldPath(field), 0),
              Call("$lte", FieldPath(field), highest));
-}
-
-Doc IsUuid(const std::string& field) {
-  return And(Compared("$gte", field, LowestUuid()), Call("$lte", FieldPath(field), HighestUuid()));
-}
-
-Doc IsUuidOrNothing(const std::string& field) { return Or(IsNothing(field), IsUuid(field)); }
-
-Doc IsLockId(const std::string& field) {
-  return And(IsUuid(field), Compared("$gt", field, Uuid{}), Call("$ne", FieldPath(field), Uuid{}));
 }
 
 Doc IsLeaseTime(const std::string& field) {

@@ -57,12 +57,6 @@ Doc TypeIn(const std::string& field, std::initializer_list<std::string_view> typ
 Doc IsNothing(const std::string& field);
 /// A whole number from 0 to `highest`.
 Doc NumberUpTo(const std::string& field, std::int64_t highest);
-/// A UUID of subtype 3 or 4.
-Doc IsUuid(const std::string& field);
-/// The same, or missing or null.
-Doc IsUuidOrNothing(const std::string& field);
-/// The same as IsUuid, and not nil.
-Doc IsLockId(const std::string& field);
 /// A date for which AgeOf is defined.
 Doc IsLeaseTime(const std::string& field);
 

@@ -1,5 +1,8 @@
 #include "mongodb/protocol/lock_filters.h"
 
+#include <string>
+#include <utility>
+
 #include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/share_filters.h"
@@ -30,12 +33,44 @@ void AddBadIds(Array& bad, const std::string& field) {
   bad.Add(Doc::Of(field, below)).Add(Doc::Of(field, Doc::Of("$gt", HighestUuid())));
 }
 
-Doc LeaseExpr(const Collection& collection, const char* comparison) {
-  return Conditional(GoodLeaseExpr(collection),
-                     Call(comparison, AgeOf(collection.fields().time), Ttl(collection)), false);
+void AddBadTtl(Array& bad, const std::string& ttl) {
+  bad.Add(Doc::Of(ttl, TypeOtherThan({BSON_TYPE_INT32, BSON_TYPE_INT64, BSON_TYPE_NULL})));
+  bad.Add(Doc::Of(ttl, Doc::Of("$lt", 0))).Add(Doc::Of(ttl, Doc::Of("$gt", kLongestTtlMs)));
 }
 
-Doc IsDateOrNothing(const std::string& field) { return TypeIn(field, {"missing", "null", "date"}); }
+// A comparison matches no value of another type, but looks into arrays.
+Doc NoArray() { return Doc::Of("$type", "array"); }
+
+Doc LeaseTime() {
+  Doc time;
+  bson_append_date_time(time.get(), "$gte", -1, kEarliestMs);
+  return std::move(time.Add("$not", NoArray()));
+}
+
+/// Matches shares that are not what this library writes, and a shared lock without any.
+void AddBadShares(Array& bad, const LockFieldNames& names) {
+  Doc id, ttl;
+  AddLegacyUuid(id, "$gte", LowestUuid()).Add("$lte", HighestUuid()).Add("$not", NoArray());
+  ttl.Add("$gte", 0).Add("$lte", kLongestTtlMs);
+  ttl.Add("$not", TypeOtherThan({BSON_TYPE_INT32, BSON_TYPE_INT64}));
+  Doc share = Doc::Of("id", id);
+  share.Add("time", LeaseTime()).Add("ttl", ttl);
+  const auto with = [&](const Doc& item) {
+    return Doc::Of(names.readers, Doc::Of("$elemMatch", item));
+  };
+  bad.Add(with(Doc::Of("$nor", Array().Add(share))));
+  bad.Add(with(Doc::Of("$not", Doc::Of("$type", "object"))));
+  Doc others = Doc::Of("$exists", true);
+  others.Add("$not", Doc::Of("$type", Array().Add("array").Add("null")));
+  bad.Add(Doc::Of(names.readers, others));
+  Doc without = Doc::Of(names.id, Equals(kSharedLockId));
+  bad.Add(without.Add(names.readers, Doc::Of("$not", Doc::Of("$type", "array"))));
+}
+
+Doc LeaseExpr(const Collection& collection, const char* comparison) {
+  const std::string& time = collection.fields().time;
+  return Conditional(IsLeaseTime(time), Call(comparison, AgeOf(time), Ttl(collection)), false);
+}
 
 }  // namespace
 
@@ -62,27 +97,29 @@ void AddGoodVersion(Doc& filter, const Collection& collection) {
   filter.Add("$nor", bad);
 }
 
-void AddGoodFields(Doc& filter, const Collection& collection) {
+void AddSound(Doc& filter, const Collection& collection, std::initializer_list<LockPart> parts) {
   const LockFieldNames& names = collection.fields();
   Array bad;
-  AddBadVersions(bad, names.version);
-  AddBadIds(bad, names.born);
-  AddBadIds(bad, names.released);
+  for (const LockPart part : parts) {
+    switch (part) {
+      case LockPart::kFields:
+        AddBadVersions(bad, names.version);
+        AddBadIds(bad, names.born);
+        AddBadIds(bad, names.released);
+        break;
+      case LockPart::kLease:
+        filter.Add(names.time, LeaseTime());
+        AddBadTtl(bad, names.ttl);
+        break;
+      case LockPart::kClosed:
+        bad.Add(Doc::Of(names.closed, TypeOtherThan({BSON_TYPE_DATE_TIME, BSON_TYPE_NULL})));
+        break;
+      case LockPart::kShares:
+        AddBadShares(bad, names);
+        break;
+    }
+  }
   filter.Add("$nor", bad);
-}
-
-Doc GoodLeaseExpr(const Collection& collection) {
-  const LockFieldNames& names = collection.fields();
-  return And(IsLockId(names.id), IsLeaseTime(names.time),
-             Or(IsNothing(names.ttl), NumberUpTo(names.ttl, kLongestTtlMs)),
-             Or(TypeIn(names.version, {"missing"}), NumberUpTo(names.version, kHighestVersion)),
-             IsUuidOrNothing(names.born), IsUuidOrNothing(names.released),
-             IsDateOrNothing(names.closed));
-}
-
-Doc FreeExpr(const Collection& collection) {
-  const LockFieldNames& names = collection.fields();
-  return And(IsNothing(names.id), TypeIn(names.owner, {"missing", "null", "object"}));
 }
 
 Doc ExpiredExpr(const Collection& collection) { return LeaseExpr(collection, "$gte"); }
@@ -100,14 +137,39 @@ Doc OpenExpr(const Collection& collection) {
             Conditional(TypeIn(closed, {"date"}), Call("$lte", FieldPath(closed), "$$NOW"), false));
 }
 
+Doc LockIdThere() {
+  Doc id;
+  AddLegacyUuid(id, "$gt", LowestUuid()).Add("$lte", HighestUuid()).Add("$ne", Uuid{});
+  return std::move(id.Add("$not", NoArray()));
+}
+
+void AddSoundLock(Doc& filter, const Collection& collection) {
+  Doc free, held;
+  AddFree(free, collection);
+  held.Add(collection.fields().id, LockIdThere());
+  AddSound(held, collection, {LockPart::kLease});
+  AddSound(filter, collection, {LockPart::kFields, LockPart::kClosed, LockPart::kShares});
+  filter.Add("$or", Array().Add(free).Add(held));
+}
+
 Doc SoundLockFilter(const AcquireOp& op) {
+  Doc filter = Doc::Of("_id", Equals(*op.key));
+  AddSoundLock(filter, *op.collection);
+  return filter;
+}
+
+Doc HeldByOtherFilter(const AcquireOp& op) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
+  Doc id = LockIdThere();
+  id.Add("$nin", Array().Add(kSharedLockId).Add(op.grant.lock_id));
   Doc filter = Doc::Of("_id", Equals(*op.key));
-  AddGoodFields(filter, collection);
-  filter.Add("$expr", And(Or(FreeExpr(collection), GoodLeaseExpr(collection)),
-                          IsDateOrNothing(names.closed), SoundSharesExpr(collection)));
-  return filter;
+  filter.Add(names.id, id);
+  AddSound(filter, collection, {LockPart::kFields, LockPart::kLease});
+  AddNeverClosed(filter, collection);
+  AddNotShared(filter, collection);
+  const std::string last = names.queue + "." + std::to_string(kMaxQueueEntries - 1);
+  return std::move(filter.Add(last, Doc::Of("$exists", false)));
 }
 
 Doc IsOver(const Collection& collection) {

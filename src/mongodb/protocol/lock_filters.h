@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <initializer_list>
 
 #include "doclock/store.h"
 #include "mongodb/bson/bson.h"
@@ -9,6 +11,7 @@ namespace doclock::mongodb {
 
 // Conditions on lock fields, for the filters of commands. Each guards against fields that a foreign
 // program wrote: nothing malformed counts as free or expired, and nothing makes a command fail.
+// Plain conditions cost the server a small part of what expressions do.
 
 /// It is not locked, neither by doclock nor, as an owner of another type may mean, by a program
 /// that keeps no id.
@@ -20,30 +23,47 @@ void AddNeverClosed(Doc& filter, const Collection& collection);
 void AddNotShared(Doc& filter, const Collection& collection);
 /// The version is a whole number or missing.
 void AddGoodVersion(Doc& filter, const Collection& collection);
-/// The version is a whole number or missing; the incarnation and the mark of the last release are
-/// each a UUID, null or missing.
-void AddGoodFields(Doc& filter, const Collection& collection);
+/// What the fields of a lock are to be, if they are what this library writes.
+enum class LockPart : std::uint8_t {
+  /// The version is a whole number or missing; the incarnation and the mark of the last release
+  /// are each a UUID, null or missing.
+  kFields,
+  kLease,   ///< There are the time and the length of a lease. The id is not looked at.
+  kClosed,  ///< The end of min_hold is a date, null or missing.
+  kShares,  ///< The shares are sound, null or missing; and there are some if the id says so.
+};
+/// Asks for sound parts; for all of them, of a lock that is there. @param filter has no $nor
+void AddSound(Doc& filter, const Collection& collection,
+              std::initializer_list<LockPart> parts = {LockPart::kFields, LockPart::kLease,
+                                                       LockPart::kClosed, LockPart::kShares});
+/// The condition for the id of a lock, exclusive or shared.
+Doc LockIdThere();
+/// All is sound, and the lock is free or there.
+void AddSoundLock(Doc& filter, const Collection& collection);
 
-/// An expression, for $expr: there is a lock, and all its fields that ReadStoredLock reads, except
-/// the shares, are what this library writes.
-Doc GoodLeaseExpr(const Collection& collection);
-/// What AddFree adds, as an expression.
-Doc FreeExpr(const Collection& collection);
-/// An expression: there is a lock, and its lease is over. It does not look at the shares.
+// Expressions, for $expr. They make no command fail, whatever a foreign program wrote, but say
+// something of a sound lock only: a filter needs the conditions for that beside them.
+
+/// The lease of a lock that is there is over. It does not look at the shares.
 Doc ExpiredExpr(const Collection& collection);
-/// An expression: its lease is not over.
+/// It is not over.
 Doc LiveExpr(const Collection& collection);
 /// The length of a lease after a renewal now: the requested length, or the remaining time if that
 /// is more (docs/decisions/0009).
 Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl);
 
-/// An expression: min_hold is over or absent.
+/// min_hold is over or absent.
 Doc OpenExpr(const Collection& collection);
 
-/// The document of an attempt, if its lock fields are what this library writes.
+/// The document of an attempt, if its lock is sound.
 Doc SoundLockFilter(const AcquireOp& op);
 
-// Expressions of such a document, which need not guard against anything else.
+/// The document of an attempt, if another client's exclusive lock stands there, live or over, and
+/// has no min_hold, and the queue has room. Without expressions, so it costs the server little, and
+/// matches less than it might: no lock without a ttl of its own, say.
+Doc HeldByOtherFilter(const AcquireOp& op);
+
+// Expressions of a document that SoundLockFilter finds, which need not guard against anything else.
 
 /// The lease is over, or there is none.
 Doc IsOver(const Collection& collection);

@@ -10,19 +10,18 @@ namespace doclock::mongodb {
 // The shares of a document, for commands. While there are shares, lockId is kSharedLockId, the
 // lease that lockTime and lockTtl make covers the latest of them, and lockReaders is an array of
 //   { id: UUID, time: date of the last grant or renewal, ttl: ms, owner: {...}, group: text }.
-// As in lock_filters.h, the expressions guard against what a foreign program wrote.
+// As in lock_filters.h, no expression makes a command fail.
 
-/// An expression: lockReaders is what this library writes, or missing; and there are shares if
-/// lockId says so.
-Doc SoundSharesExpr(const Collection& collection);
-/// An expression: this share can be granted now.
+// Expressions of a document with sound shares (LockPart::kShares).
+
+/// This share can be granted now.
 Doc ShareableExpr(const Collection& collection, const GrantRequest& grant);
-// Expressions of a document with sound shares. It is shared; there is room for a share beside the
-// live ones and so many that come before it, and none of them has its id.
+/// It is shared.
 Doc IsSharedExpr(const Collection& collection);
+/// There is room for a share beside the live ones and so many that come before it, and none of them
+/// has its id.
 Doc RoomExpr(const Collection& collection, const GrantRequest& grant, const Doc& before);
-
-/// An expression: these shares are live.
+/// These shares are live.
 Doc AreLiveExpr(const Collection& collection, const Array& ids);
 
 /// The stages that grant a share. @param flag the path of a field that says whether to do it;

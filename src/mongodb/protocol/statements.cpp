@@ -33,7 +33,7 @@ Doc AcquireFilter(const AcquireOp& op) {
   const Collection& collection = *op.collection;
   Doc filter;
   filter.Add("_id", Equals(*op.key));
-  AddGoodFields(filter, collection);
+  AddSound(filter, collection, {LockPart::kFields});
   AddFree(filter, collection);
   AddNeverClosed(filter, collection);
   AddNotShared(filter, collection);
@@ -103,7 +103,7 @@ Doc SaveFilter(const SaveOp& op) {
   const Collection& collection = *op.collection;
   Doc filter;
   filter.Add("_id", Equals(*op.key));
-  AddGoodFields(filter, collection);
+  AddSound(filter, collection, {LockPart::kFields});
   AddFree(filter, collection);
   AddNotShared(filter, collection);
   AddNoQueue(filter, collection);

@@ -6,6 +6,7 @@
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue.h"
 #include "mongodb/protocol/share_filters.h"
+#include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -34,6 +35,21 @@ Doc IsItsTurn(const Collection& collection, const GrantRequest& grant) {
 }
 
 }  // namespace
+
+Doc EntryStatement(const AcquireOp& op, const Uuid& instance) {
+  const Collection& collection = *op.collection;
+  const Doc queue = Let(Doc::Of("others", LiveEntries(collection)),
+                        WithEntry(op.grant.lock_id, EntryOf(op, instance)));
+  Array stages;
+  stages.Add(SetStage(Doc::Of(collection.fields().queue, queue)));
+  return PipelineStatement(HeldByOtherFilter(op), stages);
+}
+
+Doc EntryProjection(const Collection& collection) {
+  Doc projection = Doc::Of("now", "$$NOW");
+  projection.Add("doc", LockFieldPaths(collection.fields()));
+  return projection;
+}
 
 void Turn::AddStages(Array& stages) const {
   const Collection& collection = *op_.collection;

@@ -103,11 +103,15 @@ class MalformedLock : public ::testing::TestWithParam<Malformed> {
     ASSERT_TRUE(after);
     EXPECT_TRUE(bson_equal(after.get(), before_.get())) << Canonical(*after);
   }
-  AcquireOp Share(const Key& key) {
+  /// @param queue_for how long it waits
+  AcquireOp Attempt(const Key& key, LockMode mode, std::chrono::milliseconds queue_for,
+                    bool queue_likely) {
     AcquireOp op(things_.collection(), key);
     op.grant.lock_id = FreshId();
     op.grant.ttl = conformance::kTtl;
-    op.grant.mode = LockMode::kShared;
+    op.grant.mode = mode;
+    op.grant.queue_for = queue_for;
+    op.queue_likely = queue_likely;
     op.insert = MakeBody({{"n", 2}});
     Execute(op);
     return op;
@@ -155,7 +159,12 @@ TEST_P(MalformedLock, IsNeverGranted) {
   const Body insert = MakeBody({{"n", 2}});
   ExpectTyped(things_.Acquire("bad", {.insert = insert}));
   ExpectTyped(things_.Acquire("bad", {.insert = insert, .min_hold = std::chrono::milliseconds(1)}));
-  ExpectTyped(Share("bad"));
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    for (const bool queue_likely : {false, true}) {
+      ExpectTyped(Attempt("bad", mode, {}, queue_likely));
+      ExpectTyped(Attempt("bad", mode, conformance::kTtl, queue_likely));
+    }
+  }
   ExpectUntouched();
 }
 

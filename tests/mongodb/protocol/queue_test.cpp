@@ -202,6 +202,34 @@ TEST_F(MongoQueue, AWaiterThatFindsTheLockFreeTakesItByOneCommand) {
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
 
+/// Where a queue is likely a waiter leaves its entry first, which costs the server least, and finds
+/// out by that what else it may do.
+TEST_F(MongoQueue, AWaiterThatExpectsAQueueTakesASecondCommandWhereTheLockIsNotHeld) {
+  AcquireOp over(waiter_.collection(), key_);
+  over.grant.lock_id = NewUuid();
+  over.grant.ttl = over.grant.queue_for = kTtl;
+  over.queue_likely = true;
+  waiter_.Expire(key_);
+  pool_.Take();
+  waiter_.Execute(over);
+  EXPECT_EQ(over.status, OpStatus::kDone) << Why(over);
+  EXPECT_TRUE(over.took_over);
+  EXPECT_FALSE(over.passed_on);
+  EXPECT_EQ(pool_.Take(), "findAndModify 2");
+  EXPECT_FALSE(HasQueue());
+  ASSERT_EQ(Release(over).status, OpStatus::kDone);
+  AcquireOp free(waiter_.collection(), key_);
+  free.grant.lock_id = NewUuid();
+  free.grant.ttl = free.grant.queue_for = kTtl;
+  free.queue_likely = true;
+  pool_.Take();
+  waiter_.Execute(free);
+  EXPECT_EQ(free.status, OpStatus::kDone) << Why(free);
+  EXPECT_FALSE(free.took_over);
+  EXPECT_EQ(pool_.Take(), "findAndModify 2");
+  EXPECT_FALSE(HasQueue());
+}
+
 /// The change streams of both stores, which are open: each has told of a release.
 class MongoQueueStreams : public MongoQueue {
  protected:

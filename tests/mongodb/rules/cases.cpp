@@ -197,6 +197,7 @@ class Asking {
     AcquireOp& op = made->value;
     op.grant = Grant(mode);
     if (dice_.OneIn(of_.before ? 3 : 2)) op.insert = AnyBody();
+    op.queue_likely = dice_.OneIn(2);  // right or not, it may change nothing but the commands
     return made;
   }
 
