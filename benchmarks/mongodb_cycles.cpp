@@ -86,5 +86,29 @@ void MongodbHotDocument(benchmark::State& state) {
 }
 BENCHMARK(MongodbHotDocument)->Iterations(1)->Unit(benchmark::kMillisecond);
 
+/// Eight workers look for any document that is free. The floor: one worker, as if searches stood in
+/// a line, of which one asks.
+void MongodbSearches(benchmark::State& state) {
+  DropMongodb();
+  LockManager manager{OpenMongodbStore(MongodbStoreUri())};
+  const LockingRepository<Saga> repository{manager, "jobs"};
+  for (int i = 0; i < 64; ++i) repository.Insert(i, SampleSaga(i));
+  const auto load = [&](int workers) {
+    return Drive(
+        workers,
+        [&](int) {
+          return [&repository] {
+            auto job = repository.LockNext({}, {.wait = 60s});
+            job->attempts += 1;
+            job.Release();
+          };
+        },
+        2000ms);
+  };
+  CompareLoads(
+      state, {.value = 2}, [&] { return load(1); }, [&] { return load(8); }, 5);
+}
+BENCHMARK(MongodbSearches)->Iterations(1)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace doclock::bench
