@@ -10,7 +10,6 @@
 #include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
-#include "mongodb/protocol/share_filters.h"
 
 namespace doclock::mongodb {
 namespace {

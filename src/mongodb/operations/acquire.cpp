@@ -3,7 +3,6 @@
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue.h"
-#include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
@@ -119,12 +118,11 @@ bool Operations::Granted(AcquireOp& op, const Reply& reply, bool inserted, bool 
 
 bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key) {
   const Collection& collection = *op.collection;
-  const Doc over = Or(IsNothing(collection.fields().id), ExpiredExpr(collection));
-  Doc free = Doc::Of("$expr", And(over, OpenExpr(collection), NobodyWaitsExpr(collection)));
+  Doc free = Doc::Of(
+      "$expr", And(NotLiveExpr(collection), OpenExpr(collection), NobodyWaitsExpr(collection)));
   AddSoundLock(free, collection);
   Array all;
-  if (!filter.empty()) all.Add(filter);
-  all.Add(free);
+  all.Add(filter).Add(free);
   Update update(collection);
   update.Grant(op.grant);
   update.RaiseVersion();

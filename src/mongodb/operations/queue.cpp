@@ -32,15 +32,23 @@ bool ReadMet(const Reply& reply, const Collection& collection, bson_t& value, bs
 }  // namespace
 
 /// Executes an attempt that may leave an entry, or meets a queue. One command tells the outcome, if
-/// the document is there; or two, if a queue was likely and the lock is free after all. False: the
-/// document is not there, or its lock fields are malformed.
+/// the document is there; or two, if a queue was likely and no other client has the lock after all.
+/// False: the document is not there, or its lock fields are malformed.
 bool Operations::TakeTurn(AcquireOp& op) {
   if (op.grant.mode == LockMode::kShared) return TakeTurn(op, ShareTurn(op, server_.instance()));
+  bool entered = false;
   if (op.queue_likely && op.grant.queue_for.count() > 0) {
-    if (Enter(op)) return true;
+    entered = Enter(op);
+    if (op.status != OpStatus::kPending) return true;
     if (op.grant.queue_for.count() == 0) return false;
   }
-  return TakeTurn(op, Turn(op, server_.instance()));
+  const bool told = TakeTurn(op, Turn(op, server_.instance()));
+  // The entry stands, and may be granted the lock: whoever gives up has to leave it.
+  if (entered && (op.status == OpStatus::kFailed || op.grant.queue_for.count() == 0)) {
+    op.Doubt("the server did not say whose turn it is");
+    return true;
+  }
+  return told;
 }
 
 /// Sends a turn's statement. False: it has no answer, and the operation is settled; or there is no
@@ -58,18 +66,19 @@ bool Operations::SendTurn(AcquireOp& op, const Doc& statement, const Doc& projec
   return !GaveUp(op, reply);
 }
 
-/// Leaves the entry of a waiter where another client holds the lock. False: the lock may be free,
-/// or the document is none that this command judges.
+/// Leaves the entry of a waiter where another client holds the lock, which settles the operation
+/// unless the lease is over. Returns whether the entry stands.
 bool Operations::Enter(AcquireOp& op) {
   const Collection& collection = *op.collection;
   Reply reply;
   if (!SendTurn(op, EntryStatement(op, server_.instance()), EntryProjection(collection), reply)) {
-    return op.status != OpStatus::kPending;
+    return false;
   }
   bson_t value, doc;
   StoredLock before;
-  return ReadMet(reply, collection, value, doc, before) && before.IsLive(kLookedAt) &&
-         ReportTurn(op, before, doc);
+  if (!ReadMet(reply, collection, value, doc, before)) return false;
+  if (before.IsLive(kLookedAt)) ReportTurn(op, before, doc);
+  return true;
 }
 
 template <class AnyTurn>

@@ -47,9 +47,9 @@ Doc RenewalFilter(std::span<RenewOp* const> ops) {
   return filter;
 }
 
-/// The lease is not over, and sound, though shares are not looked at.
+/// There is a sound lock, whose lease is not over. Shares are not looked at.
 void AddLive(Doc& filter, const Collection& collection) {
-  Doc sound;
+  Doc sound = Doc::Of(collection.fields().id, LockIdThere());
   AddSound(sound, collection, {LockPart::kFields, LockPart::kLease, LockPart::kClosed});
   filter.Add("$and", Array().Add(sound)).Add("$expr", LiveExpr(collection));
 }

@@ -5,7 +5,6 @@
 
 #include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/stored_lock.h"
 
 namespace doclock::mongodb {
@@ -124,6 +123,10 @@ void AddSound(Doc& filter, const Collection& collection, std::initializer_list<L
 
 Doc ExpiredExpr(const Collection& collection) { return LeaseExpr(collection, "$gte"); }
 
+Doc NotLiveExpr(const Collection& collection) {
+  return Or(IsNothing(collection.fields().id), ExpiredExpr(collection));
+}
+
 Doc LiveExpr(const Collection& collection) { return LeaseExpr(collection, "$lt"); }
 
 Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl) {
@@ -165,8 +168,7 @@ Doc HeldByOtherFilter(const AcquireOp& op) {
   id.Add("$nin", Array().Add(kSharedLockId).Add(op.grant.lock_id));
   Doc filter = Doc::Of("_id", Equals(*op.key));
   filter.Add(names.id, id);
-  AddSound(filter, collection, {LockPart::kFields, LockPart::kLease});
-  AddNeverClosed(filter, collection);
+  AddSound(filter, collection, {LockPart::kFields, LockPart::kLease, LockPart::kClosed});
   AddNotShared(filter, collection);
   const std::string last = names.queue + "." + std::to_string(kMaxQueueEntries - 1);
   return std::move(filter.Add(last, Doc::Of("$exists", false)));

@@ -23,6 +23,7 @@ void AddNeverClosed(Doc& filter, const Collection& collection);
 void AddNotShared(Doc& filter, const Collection& collection);
 /// The version is a whole number or missing.
 void AddGoodVersion(Doc& filter, const Collection& collection);
+
 /// What the fields of a lock are to be, if they are what this library writes.
 enum class LockPart : std::uint8_t {
   /// The version is a whole number or missing; the incarnation and the mark of the last release
@@ -32,13 +33,14 @@ enum class LockPart : std::uint8_t {
   kClosed,  ///< The end of min_hold is a date, null or missing.
   kShares,  ///< The shares are sound, null or missing; and there are some if the id says so.
 };
-/// Asks for sound parts; for all of them, of a lock that is there. @param filter has no $nor
+/// Asks for sound parts; for all of them, of a lock that is there. @param filter has no $nor, and
+/// no condition for the time of a lease
 void AddSound(Doc& filter, const Collection& collection,
               std::initializer_list<LockPart> parts = {LockPart::kFields, LockPart::kLease,
                                                        LockPart::kClosed, LockPart::kShares});
 /// The condition for the id of a lock, exclusive or shared.
 Doc LockIdThere();
-/// All is sound, and the lock is free or there.
+/// All is sound, and the lock is free or there. @param filter has neither $nor nor $or
 void AddSoundLock(Doc& filter, const Collection& collection);
 
 // Expressions, for $expr. They make no command fail, whatever a foreign program wrote, but say
@@ -46,6 +48,8 @@ void AddSoundLock(Doc& filter, const Collection& collection);
 
 /// The lease of a lock that is there is over. It does not look at the shares.
 Doc ExpiredExpr(const Collection& collection);
+/// There is no lock, or its lease is over.
+Doc NotLiveExpr(const Collection& collection);
 /// It is not over.
 Doc LiveExpr(const Collection& collection);
 /// The length of a lease after a renewal now: the requested length, or the remaining time if that
@@ -59,8 +63,8 @@ Doc OpenExpr(const Collection& collection);
 Doc SoundLockFilter(const AcquireOp& op);
 
 /// The document of an attempt, if another client's exclusive lock stands there, live or over, and
-/// has no min_hold, and the queue has room. Without expressions, so it costs the server little, and
-/// matches less than it might: no lock without a ttl of its own, say.
+/// the queue has room. Without expressions, so it costs the server little, and matches less than it
+/// might: no full queue of which entries are over, say.
 Doc HeldByOtherFilter(const AcquireOp& op);
 
 // Expressions of a document that SoundLockFilter finds, which need not guard against anything else.

@@ -69,8 +69,8 @@ Doc RoomExpr(const Collection& collection, const GrantRequest& grant, const Doc&
 
 Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
   const Doc room = RoomExpr(collection, grant, Doc::Of("$literal", 0));
-  const Doc free = Or(IsNothing(collection.fields().id), ExpiredExpr(collection));
-  return And(OpenExpr(collection), Conditional(IsSharedExpr(collection), room, free));
+  return And(OpenExpr(collection),
+             Conditional(IsSharedExpr(collection), room, NotLiveExpr(collection)));
 }
 
 Doc AreLiveExpr(const Collection& collection, const Array& ids) {

@@ -8,8 +8,7 @@ namespace doclock::mongodb {
 // The turn of an attempt where a queue is known or asked for.
 
 /// Of an exclusive attempt that waits, while another client holds the lock: it only leaves the
-/// attempt's entry. A third of the server's work for a Turn. If the lease is over by then, the turn
-/// is still to be taken.
+/// attempt's entry. If the lease is over by then, the turn is still to be taken.
 Doc EntryStatement(const AcquireOp& op, const Uuid& instance);
 /// A projection of the document as it was: { now: date, doc: {its lock fields} }.
 Doc EntryProjection(const Collection& collection);

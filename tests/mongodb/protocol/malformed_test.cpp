@@ -40,6 +40,9 @@ constexpr Malformed kMalformed[] = {
     {"IdIsFalse", R"("lockId": false)"},
     {"IdIsAnArrayOfNull", R"("lockId": [null])"},
     {"IdIsAnEmptyArray", R"("lockId": [])"},
+    {"IdIsAnArrayOfOne",
+     R"("lockId": [{"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}}], )"
+     R"("lockTime": {"$date": "2200-01-01T00:00:00Z"}, "lockTtl": 60000)"},
     {"IdIsAnObject", R"("lockId": {"a": 1})"},
     {"IdIsShortBinary",
      R"("lockId": {"$binary": {"base64": "AAAA", "subType": "04"}}, )" DOCLOCK_PAST},
@@ -170,6 +173,7 @@ TEST_P(MalformedLock, IsNeverGranted) {
 
 TEST_P(MalformedLock, IsNeverWritten) {
   ExpectTyped(things_.Renew("bad", FreshId()));
+  ExpectTyped(things_.Renew("bad", Reader()));
   ExpectTyped(RenewShare("bad"));
   ExpectTyped(ReleaseShare("bad"));
   ExpectTyped(things_.Release("bad", FreshId(), {.expected = 3}));

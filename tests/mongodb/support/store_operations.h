@@ -109,6 +109,14 @@ inline std::vector<Operation> Operations() {
   };
   const auto nothing = [](Scene&) {};
   const auto acquire = [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id)); };
+  const auto wait_where_others_did = [](Scene& s) {
+    AcquireOp op(s.faulty.collection(), s.key);
+    op.grant.lock_id = s.id;
+    op.grant.ttl = op.grant.queue_for = kTtl;
+    op.queue_likely = true;
+    s.faulty.Execute(op);
+    return Told(op);
+  };
   const auto write = [](WriteKind kind) {
     return
         [kind](Scene& s) { return Told(s.faulty.Write(kind, s.key, s.id, s.version, Counted(2))); };
@@ -124,6 +132,13 @@ inline std::vector<Operation> Operations() {
        OpStatus::kBusy, true, false, true},
       {"WaitInAQueue", waited, [](Scene& s) { return Told(s.faulty.Wait(s.key, NewUuid())); },
        OpStatus::kBusy, true, false, true},
+      {"WaitWhereAQueueIsLikely",
+       [](Scene& s) {
+         s.Held();
+         s.id = NewUuid();
+       },
+       wait_where_others_did, OpStatus::kBusy, true, false, true},
+      {"WaitForALockThatIsOver", expired, wait_where_others_did},
       {"LeaveTheQueue", waited,
        [](Scene& s) { return Told(s.faulty.Write(WriteKind::kLeave, s.key, s.waiter)); }},
       {"LeaveTheLock", waited,
