@@ -115,8 +115,12 @@ void Doc::Trim(std::uint8_t* end) {
   std::memcpy(data, &length, sizeof length);
 }
 
-Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
+int TypeCode(bson_type_t type) {
   constexpr int kMinKeyCode = -1;  // where libbson says 255
+  return type == BSON_TYPE_MINKEY ? kMinKeyCode : static_cast<int>(type);
+}
+
+Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
   static constexpr std::array kAll = {
       BSON_TYPE_DOUBLE,    BSON_TYPE_UTF8,      BSON_TYPE_DOCUMENT,   BSON_TYPE_ARRAY,
       BSON_TYPE_BINARY,    BSON_TYPE_UNDEFINED, BSON_TYPE_OID,        BSON_TYPE_BOOL,
@@ -127,7 +131,7 @@ Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
   Array codes;
   for (const bson_type_t type : kAll) {
     if (std::find(types.begin(), types.end(), type) != types.end()) continue;
-    codes.Add(type == BSON_TYPE_MINKEY ? kMinKeyCode : static_cast<int>(type));
+    codes.Add(TypeCode(type));
   }
   return Doc::Of("$type", codes);
 }

@@ -114,6 +114,8 @@ Doc Equals(const T& value) {
   return Doc::Of("$eq", value);
 }
 
+/// A type as $type takes it.
+int TypeCode(bson_type_t type);
 /// A condition of a filter: the value is there, and of none of these types. (In an array MongoDB
 /// looks at the elements too.)
 Doc TypeOtherThan(std::initializer_list<bson_type_t> types);

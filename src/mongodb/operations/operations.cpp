@@ -19,10 +19,10 @@ Doc SightProjection(const LockFieldNames& names, const Array& ids, const Operati
   if (view.whole) {
     projection.Add("doc", "$$ROOT");
   } else if (view.mine == nullptr) {
-    projection.Add("doc", LockFieldPaths(names));
+    projection.Add("doc", LockFieldsExpr(names));
   } else {
     const Doc is_mine = Call("$in", FieldPath(names.id), *view.mine);
-    projection.Add("doc", Conditional(is_mine, "$$ROOT", LockFieldPaths(names)));
+    projection.Add("doc", Conditional(is_mine, "$$ROOT", LockFieldsExpr(names)));
   }
   projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids, view.key_field));
   return projection;

@@ -33,10 +33,10 @@ Doc PlaceAmong(const Array& ids, const char* key_field) {
   return Call("$indexOfArray", Doc::Of("$literal", ids), FieldPath(key_field));
 }
 
-Doc LockFieldPaths(const LockFieldNames& names) {
+Doc LockFieldsExpr(const LockFieldNames& names) {
   Doc paths;
   for (const std::string* const field : LockFields(names)) paths.Add(*field, FieldPath(*field));
-  return paths;
+  return Call("$mergeObjects", paths);
 }
 
 Doc NextVersion(const std::string& version) {

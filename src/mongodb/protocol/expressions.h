@@ -64,8 +64,9 @@ Doc IsLeaseTime(const std::string& field);
 /// equals 5.0.
 Doc PlaceAmong(const Array& ids, const char* key_field = "_id");
 
-/// { name: "$name" } of all fields of the lock.
-Doc LockFieldPaths(const LockFieldNames& names);
+/// A document of all fields of the lock. (A projection would take one without an operator for the
+/// paths of its members, and apply them to each element of an array of that name in the body.)
+Doc LockFieldsExpr(const LockFieldNames& names);
 
 /// One more than the version in this field, which may be missing.
 Doc NextVersion(const std::string& version);

@@ -14,8 +14,11 @@ void AddAsSeen(Doc& filter, const std::string& field, const bson_t& seen) {
   bson_iter_t at;
   Doc same;
   if (FindField(seen, field, at)) {
-    same.Add("$eq", *bson_iter_value(&at)).Add("$type", static_cast<int>(bson_iter_type(&at)));
-    if (!BSON_ITER_HOLDS_ARRAY(&at)) same.Add("$not", Doc::Of("$type", "array"));
+    const bson_type_t type = bson_iter_type(&at);
+    // The server compares nothing with undefined.
+    if (type != BSON_TYPE_UNDEFINED) same.Add("$eq", *bson_iter_value(&at));
+    same.Add("$type", TypeCode(type));
+    if (type != BSON_TYPE_ARRAY) same.Add("$not", Doc::Of("$type", "array"));
   } else {
     same.Add("$exists", false);
   }
@@ -170,6 +173,13 @@ void AddGrant(Update& update, const LockChange& change) {
   if (now.passed_on.done) update.Wake(WakeOf(change));
 }
 
+/// Is the holder none that this library writes?
+bool HasForeignOwner(const LockChange& change) {
+  bson_iter_t owner;
+  return FindField(*change.was.seen.get(), change.collection.fields().owner, owner) &&
+         !BSON_ITER_HOLDS_DOCUMENT(&owner) && !BSON_ITER_HOLDS_NULL(&owner);
+}
+
 /// What becomes of the holder.
 void AddHolder(Update& update, const LockChange& change) {
   const StoredLock& was = change.was;
@@ -178,7 +188,11 @@ void AddHolder(Update& update, const LockChange& change) {
   // of a shared lock's grant is that of the share that ends last.
   const bool granted = now.lock_id != was.lock_id || now.granted != was.granted;
   if (now.HasLockId() && !now.IsShared() && granted) return AddGrant(update, change);
-  if (!now.HasLockId() && was.HasLockId()) update.Clear();
+  if (!now.HasLockId() && was.HasLockId()) {
+    update.Clear();
+    // Without an id beside it, it would be the lock of a program that keeps none.
+    if (HasForeignOwner(change)) update.ForgetOwner();
+  }
   if (!now.owner && was.owner) update.ForgetOwner();
   if (!now.HasLockId() || now.IsShared() || now.lease == was.lease) return;
   update.RestartLease(now.lease.ttl);

@@ -47,7 +47,7 @@ Doc EntryStatement(const AcquireOp& op, const Uuid& instance) {
 
 Doc EntryProjection(const Collection& collection) {
   Doc projection = Doc::Of("now", "$$NOW");
-  projection.Add("doc", LockFieldPaths(collection.fields()));
+  projection.Add("doc", LockFieldsExpr(collection.fields()));
   return projection;
 }
 
@@ -122,7 +122,7 @@ Doc TurnProjection(const Collection& collection, const Doc& granted, const Doc& 
   Doc projection = Doc::Of("granted", granted);
   projection.Add("now", "$$NOW");
   projection.Add("doc",
-                 Conditional(Or(granted, holds), "$$ROOT", LockFieldPaths(collection.fields())));
+                 Conditional(Or(granted, holds), "$$ROOT", LockFieldsExpr(collection.fields())));
   return projection;
 }
 

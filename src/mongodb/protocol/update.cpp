@@ -154,9 +154,8 @@ Array Update::Pipeline() const {
 
 /// The document's key and lock as they are, and the new body.
 Doc Update::Replacement() const {
-  Doc kept = LockFieldPaths(collection_.fields());
-  kept.Add("_id", "$_id");
-  return Call("$mergeObjects", kept, Doc::Of("$literal", *replacement_));
+  return Call("$mergeObjects", LockFieldsExpr(collection_.fields()), Doc::Of("_id", "$_id"),
+              Doc::Of("$literal", *replacement_));
 }
 
 }  // namespace doclock::mongodb

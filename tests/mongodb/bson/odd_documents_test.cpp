@@ -189,6 +189,8 @@ TEST_P(OddDocuments, DisturbNoSearchNoListAndNoPurge) {
   EXPECT_EQ(listed, malformed);
   static_cast<void>(things_.Locks());
   static_cast<void>(things_.Purge());
+  EXPECT_EQ(things_.Purge(), 0) << "the first one clears all that can be";
+  EXPECT_EQ(FindMalformed(), malformed) << "a purge makes none";
   ExpectUntouched(malformed);
   std::set<Key> found;
   for (;;) {
@@ -211,6 +213,26 @@ INSTANTIATE_TEST_SUITE_P(Lock, OddDocuments,
                                               : test.param == Base::kExpired ? "Expired"
                                                                              : "Shared");
                          });
+
+/// A grant that a look precedes, and that names what it has seen.
+TEST(OddLeases, OfFreeDocumentsAreReplacedAfterAMinHold) {
+  Documents documents;
+  const auto store = OpenMongodbStore(documents.uri());
+  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  const LockFieldNames names;
+  int count = 0;
+  for (const std::string* field : {&names.time, &names.ttl}) {
+    for (const OddValue& value : OddValues()) {
+      const Key key(++count);
+      mongodb::Doc doc = mongodb::Doc::Of("_id", key);
+      OddDate(1000)(doc, names.closed);
+      value(doc, *field);
+      documents.Insert("things", doc);
+      const AcquireOp op = things.Acquire(key);
+      EXPECT_EQ(op.status, OpStatus::kDone) << Canonical(*documents.Find("things", key));
+    }
+  }
+}
 
 class OddKeys : public ::testing::Test {
  protected:

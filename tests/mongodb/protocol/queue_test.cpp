@@ -202,6 +202,35 @@ TEST_F(MongoQueue, AWaiterThatFindsTheLockFreeTakesItByOneCommand) {
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
 
+/// A projection applies paths to each element of an array.
+TEST_F(MongoQueue, ABodyMayHaveArraysOfTheNamesThatAnswersHave) {
+  nlohmann::json body;
+  for (const char* name : {"doc", "now", "place", "granted", "lock"}) body[name] = {"one", "two"};
+  for (const bool likely : {false, true}) {
+    const Key key(likely ? "likely" : "cold");
+    const AcquireOp held = holder_.Acquire(key, NewUuid(), Body::FromJson(body));
+    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+    EXPECT_EQ(waiter_.Acquire(key, NewUuid()).status, OpStatus::kBusy);
+    EXPECT_EQ(waiter_.Share(key, NewUuid()).status, OpStatus::kBusy);
+    AcquireOp waits(waiter_.collection(), key);
+    waits.grant.lock_id = NewUuid();
+    waits.grant.ttl = waits.grant.queue_for = kTtl;
+    waits.queue_likely = likely;
+    pool_.Take();
+    waiter_.Execute(waits);
+    EXPECT_TRUE(waits.queued) << Why(waits);
+    EXPECT_EQ(pool_.Take(), "findAndModify 1");
+    EXPECT_EQ(holder_.Renew(key, NewUuid()).status, OpStatus::kLost);
+    ASSERT_EQ(holder_.Write(WriteKind::kRelease, key, held.grant.lock_id, held.version).status,
+              OpStatus::kDone);
+    const AcquireOp granted = waiter_.Wait(key, waits.grant.lock_id);
+    EXPECT_TRUE(granted.passed_on) << Why(granted);
+    EXPECT_EQ(granted.body.json(), body);
+    waiter_.Expire(key);
+    EXPECT_EQ(holder_.Acquire(key, NewUuid()).status, OpStatus::kDone) << "taken over";
+  }
+}
+
 /// Where a queue is likely a waiter leaves its entry first, which costs the server least, and finds
 /// out by that what else it may do.
 TEST_F(MongoQueue, AWaiterThatExpectsAQueueTakesASecondCommandWhereTheLockIsNotHeld) {
