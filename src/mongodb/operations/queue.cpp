@@ -45,7 +45,7 @@ bool Operations::TakeTurn(AcquireOp& op) {
   const bool told = TakeTurn(op, Turn(op, server_.instance()));
   // The entry stands, and may be granted the lock: whoever gives up has to leave it.
   if (entered && (op.status == OpStatus::kFailed || op.grant.queue_for.count() == 0)) {
-    op.Doubt("the server did not say whose turn it is");
+    op.Doubt(op.detail ? op.detail->message : "the turn has no room in the document");
     return true;
   }
   return told;

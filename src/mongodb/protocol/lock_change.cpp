@@ -188,12 +188,10 @@ void AddHolder(Update& update, const LockChange& change) {
   // of a shared lock's grant is that of the share that ends last.
   const bool granted = now.lock_id != was.lock_id || now.granted != was.granted;
   if (now.HasLockId() && !now.IsShared() && granted) return AddGrant(update, change);
-  if (!now.HasLockId() && was.HasLockId()) {
-    update.Clear();
-    // Without an id beside it, it would be the lock of a program that keeps none.
-    if (HasForeignOwner(change)) update.ForgetOwner();
-  }
-  if (!now.owner && was.owner) update.ForgetOwner();
+  const bool clears = !now.HasLockId() && was.HasLockId();
+  if (clears) update.Clear();
+  // Without an id, another program's holder would be the lock of one that keeps no id.
+  if ((!now.owner && was.owner) || (clears && HasForeignOwner(change))) update.ForgetOwner();
   if (!now.HasLockId() || now.IsShared() || now.lease == was.lease) return;
   update.RestartLease(now.lease.ttl);
   update.KeepFence(now.lock_id, now.fence);

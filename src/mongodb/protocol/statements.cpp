@@ -67,7 +67,9 @@ ReleaseTo ReleaseToOf(const WriteOp& op, bool met) noexcept {
 Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
-  filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
+  Doc id = Equals(op.lock_id);
+  id.Add("$not", Doc::Of("$type", "array"));
+  filter.Add("_id", Equals(*op.key)).Add(names.id, id);
   AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
   if (op.expected != kAnyVersion) {
     AddVersion(filter, names.version, op.expected);

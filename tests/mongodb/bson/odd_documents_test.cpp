@@ -40,7 +40,7 @@ void AddBase(mongodb::Doc& doc, Base base, const std::string& but) {
   mongodb::Doc share;
   share.Add("id", FreshId());
   OddDate(1000)(share, "time");
-  share.Add("ttl", 1);
+  share.Add("ttl", 1).Add("owner", mongodb::Doc::Of("name", "reader"));
   mongodb::Doc shares;
   shares.Add("0", share);
   if (names.readers != but) doc.AddArray(names.readers, shares);

@@ -184,6 +184,24 @@ TEST_P(MalformedLock, IsNeverWritten) {
   ExpectUntouched();
 }
 
+/// MongoDB's equality looks into arrays.
+TEST(MalformedLocks, OfAnIdInAnArrayAreNobodys) {
+  Documents documents;
+  const auto store = OpenMongodbStore(documents.uri());
+  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  const AcquireOp grant = things.Create("held", {{"n", 1}});
+  mongodb::Doc set;
+  set.Add("lockId", mongodb::Array().Add(grant.grant.lock_id));
+  documents.Update("things", "held", Canonical(*mongodb::Doc::Of("$set", set).get()));
+  for (const std::int64_t version : {grant.version, kAnyVersion}) {
+    for (const WriteKind kind : {WriteKind::kCheckpoint, WriteKind::kRelease, WriteKind::kErase}) {
+      const WriteOp op = things.Write("held", kind, grant.grant.lock_id, {.expected = version});
+      ASSERT_EQ(op.status, OpStatus::kFailed) << version;
+      EXPECT_EQ(op.detail->code, Errc::kMalformed) << version;
+    }
+  }
+}
+
 /// A double that equals the version its holder knows is not that version.
 TEST(MalformedVersion, EndsItsHoldersRightToWrite) {
   Documents documents;

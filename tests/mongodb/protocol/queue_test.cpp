@@ -202,6 +202,19 @@ TEST_F(MongoQueue, AWaiterThatFindsTheLockFreeTakesItByOneCommand) {
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
 
+TEST_F(MongoQueue, AWaiterEntersByOneCommandDuringAMinHoldToo) {
+  const Key key("for a while");
+  ASSERT_EQ(holder_.Acquire(key, NewUuid(), Counted(1), kTtl).status, OpStatus::kDone);
+  AcquireOp waits(waiter_.collection(), key);
+  waits.grant.lock_id = NewUuid();
+  waits.grant.ttl = waits.grant.queue_for = kTtl;
+  waits.queue_likely = true;
+  pool_.Take();
+  waiter_.Execute(waits);
+  EXPECT_TRUE(waits.queued) << Why(waits);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1");
+}
+
 /// A projection applies paths to each element of an array.
 TEST_F(MongoQueue, ABodyMayHaveArraysOfTheNamesThatAnswersHave) {
   nlohmann::json body;
