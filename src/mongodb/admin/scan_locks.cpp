@@ -109,11 +109,10 @@ Doc WantedFilter(const Collection& collection, const LockScan& query) {
   return filter;
 }
 
-/// Held locks, in the order of their ids. (In an array MongoDB would look at the elements.)
+/// Held locks, in the order of their ids.
 Doc HeldLocksFilter(const Collection& collection, const LockScan& query, const Cursor& cursor) {
   const std::string& id = collection.fields().id;
-  Doc held = Doc::Of("$type", "binData");
-  held.Add("$not", Doc::Of("$type", "array"));
+  Doc held = NoArray(Doc::Of("$type", "binData"));
   const bool behind = cursor.kind == Cursor::Kind::kBehind;
   bson_concat(held.get(), Renamed(cursor, id, behind ? "$gt" : "$gte").get());
   Doc filter = WantedFilter(collection, query);

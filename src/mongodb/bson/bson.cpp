@@ -115,6 +115,11 @@ void Doc::Trim(std::uint8_t* end) {
   std::memcpy(data, &length, sizeof length);
 }
 
+Doc NoArray(Doc condition) {
+  condition.Add("$not", Doc::Of("$type", "array"));
+  return condition;
+}
+
 int TypeCode(bson_type_t type) {
   constexpr int kMinKeyCode = -1;  // where libbson says 255
   return type == BSON_TYPE_MINKEY ? kMinKeyCode : static_cast<int>(type);

@@ -114,6 +114,8 @@ Doc Equals(const T& value) {
   return Doc::Of("$eq", value);
 }
 
+/// The condition, and that the value is no array: MongoDB's comparisons look into one.
+Doc NoArray(Doc condition);
 /// A type as $type takes it.
 int TypeCode(bson_type_t type);
 /// A condition of a filter: the value is there, and of none of these types. (In an array MongoDB

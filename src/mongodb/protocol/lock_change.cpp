@@ -18,7 +18,7 @@ void AddAsSeen(Doc& filter, const std::string& field, const bson_t& seen) {
     // The server compares nothing with undefined.
     if (type != BSON_TYPE_UNDEFINED) same.Add("$eq", *bson_iter_value(&at));
     same.Add("$type", TypeCode(type));
-    if (type != BSON_TYPE_ARRAY) same.Add("$not", Doc::Of("$type", "array"));
+    if (type != BSON_TYPE_ARRAY) same = NoArray(std::move(same));
   } else {
     same.Add("$exists", false);
   }

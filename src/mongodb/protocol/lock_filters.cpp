@@ -37,22 +37,19 @@ void AddBadTtl(Array& bad, const std::string& ttl) {
   bad.Add(Doc::Of(ttl, Doc::Of("$lt", 0))).Add(Doc::Of(ttl, Doc::Of("$gt", kLongestTtlMs)));
 }
 
-// A comparison matches no value of another type, but looks into arrays.
-Doc NoArray() { return Doc::Of("$type", "array"); }
-
 Doc LeaseTime() {
   Doc time;
   bson_append_date_time(time.get(), "$gte", -1, kEarliestMs);
-  return std::move(time.Add("$not", NoArray()));
+  return NoArray(std::move(time));
 }
 
 /// Matches shares that are not what this library writes, and a shared lock without any.
 void AddBadShares(Array& bad, const LockFieldNames& names) {
   Doc id, ttl;
-  AddLegacyUuid(id, "$gte", LowestUuid()).Add("$lte", HighestUuid()).Add("$not", NoArray());
+  AddLegacyUuid(id, "$gte", LowestUuid()).Add("$lte", HighestUuid());
   ttl.Add("$gte", 0).Add("$lte", kLongestTtlMs);
   ttl.Add("$not", TypeOtherThan({BSON_TYPE_INT32, BSON_TYPE_INT64}));
-  Doc share = Doc::Of("id", id);
+  Doc share = Doc::Of("id", NoArray(std::move(id)));
   share.Add("time", LeaseTime()).Add("ttl", ttl);
   const auto with = [&](const Doc& item) {
     return Doc::Of(names.readers, Doc::Of("$elemMatch", item));
@@ -143,7 +140,7 @@ Doc OpenExpr(const Collection& collection) {
 Doc LockIdThere() {
   Doc id;
   AddLegacyUuid(id, "$gt", LowestUuid()).Add("$lte", HighestUuid()).Add("$ne", Uuid{});
-  return std::move(id.Add("$not", NoArray()));
+  return NoArray(std::move(id));
 }
 
 void AddSoundLock(Doc& filter, const Collection& collection) {

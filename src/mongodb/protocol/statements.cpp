@@ -67,9 +67,7 @@ ReleaseTo ReleaseToOf(const WriteOp& op, bool met) noexcept {
 Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
-  Doc id = Equals(op.lock_id);
-  id.Add("$not", Doc::Of("$type", "array"));
-  filter.Add("_id", Equals(*op.key)).Add(names.id, id);
+  filter.Add("_id", Equals(*op.key)).Add(names.id, NoArray(Equals(op.lock_id)));
   AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
   if (op.expected != kAnyVersion) {
     AddVersion(filter, names.version, op.expected);

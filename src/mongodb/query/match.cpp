@@ -36,7 +36,7 @@ Doc IsNoArray(const std::string& field) {
 }
 
 /// On the way to the value, and with `whole` the value itself.
-void AddNoArrays(Array& all, const std::vector<std::string>& path, bool whole) {
+void NoArrays(Array& all, const std::vector<std::string>& path, bool whole) {
   for (std::size_t i = 1; i < path.size() + (whole ? 1 : 0); ++i) {
     all.Add(IsNoArray(Joined(path, i)));
   }
@@ -74,7 +74,7 @@ Doc NotNullMatch(const std::vector<std::string>& path) {
   const Doc undefined = Doc::Of(Joined(path), Doc::Of("$type", "undefined"));
   Array all;
   all.Add(Call("$or", Compared(path, "$ne", nullptr), IsArray(Joined(path)), undefined));
-  AddNoArrays(all, path, false);
+  NoArrays(all, path, false);
   return Doc::Of("$and", all);
 }
 
@@ -93,7 +93,7 @@ Doc DueMatch(const std::vector<std::string>& path) {
   Array all;
   all.Add(Doc::Of(field, Doc::Of("$type", "date")));
   all.Add(Doc::Of("$expr", Call("$lte", FieldPath(field), "$$NOW")));
-  AddNoArrays(all, path, true);
+  NoArrays(all, path, true);
   return Doc::Of("$and", all);
 }
 
@@ -113,7 +113,7 @@ Doc ConditionMatch(const Filter::Condition& condition) {
   }
   Array all;
   all.Add(compared);
-  AddNoArrays(all, condition.path, true);
+  NoArrays(all, condition.path, true);
   if (IsText(condition)) all.Add(Call("$nor", IsSymbol(condition.path)));
   return Doc::Of("$and", all);
 }
@@ -151,12 +151,12 @@ Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
     other.Add("$not", ranked);
     any.Add(Doc::Of(field, other)).Add(IsArray(field));
     all.Add(Doc::Of("$or", any));
-    AddNoArrays(all, path, false);
+    NoArrays(all, path, false);
   } else {
     Doc types;
     types.AddStrings("$type", {kTypes[rank][0], kTypes[rank][1]});
     all.Add(Doc::Of(field, types));
-    AddNoArrays(all, path, true);
+    NoArrays(all, path, true);
   }
   return Doc::Of("$and", all);
 }
