@@ -40,13 +40,6 @@ Doc Cover(const Collection& collection, milliseconds least) {
               Doc::Of("$max", Mapped(FieldPath(collection.fields().readers), Left())));
 }
 
-Doc CountOf(const Doc& readers) { return Doc::Of("$size", readers); }
-
-/// No live share has this id.
-Doc IsFresh(const Collection& collection, const Uuid& id) {
-  return Not(Call("$in", id, Mapped(LiveReaders(collection), "$$this.id")));
-}
-
 Doc ReaderOf(const GrantRequest& grant, const std::string& version) {
   Doc reader;
   reader.Add("id", grant.lock_id).Add("time", "$$NOW").Add("ttl", grant.ttl);
@@ -63,8 +56,10 @@ Doc IsSharedExpr(const Collection& collection) {
 }
 
 Doc RoomExpr(const Collection& collection, const GrantRequest& grant, const Doc& before) {
-  const Doc all = Call("$add", CountOf(LiveReaders(collection)), before);
-  return And(Call("$lt", all, grant.max_holders), IsFresh(collection, grant.lock_id));
+  const Doc all = Call("$add", Doc::Of("$size", "$$live"), before);
+  return Let(
+      Doc::Of("live", LiveReaders(collection)),
+      And(Call("$lt", all, grant.max_holders), Not(Call("$in", grant.lock_id, "$$live.id"))));
 }
 
 Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {

@@ -56,11 +56,7 @@ class MongoQueue : public ::testing::Test {
     return op;
   }
   AcquireOp Enter(Client& waiter, const Uuid& id, bool queue_likely = false) {
-    AcquireOp op(waiter.collection(), key_);
-    op.grant.lock_id = id;
-    op.grant.ttl = op.grant.queue_for = kTtl;
-    op.queue_likely = queue_likely;
-    waiter.Execute(op);
+    AcquireOp op = waiter.Wait(key_, id, kTtl, {}, queue_likely);
     EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
     EXPECT_TRUE(op.queued);
     return op;
@@ -205,12 +201,8 @@ TEST_F(MongoQueue, AWaiterThatFindsTheLockFreeTakesItByOneCommand) {
 TEST_F(MongoQueue, AWaiterEntersByOneCommandDuringAMinHoldToo) {
   const Key key("for a while");
   ASSERT_EQ(holder_.Acquire(key, NewUuid(), Counted(1), kTtl).status, OpStatus::kDone);
-  AcquireOp waits(waiter_.collection(), key);
-  waits.grant.lock_id = NewUuid();
-  waits.grant.ttl = waits.grant.queue_for = kTtl;
-  waits.queue_likely = true;
   pool_.Take();
-  waiter_.Execute(waits);
+  const AcquireOp waits = waiter_.Wait(key, NewUuid(), kTtl, {}, true);
   EXPECT_TRUE(waits.queued) << Why(waits);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
@@ -225,12 +217,8 @@ TEST_F(MongoQueue, ABodyMayHaveArraysOfTheNamesThatAnswersHave) {
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
     EXPECT_EQ(waiter_.Acquire(key, NewUuid()).status, OpStatus::kBusy);
     EXPECT_EQ(waiter_.Share(key, NewUuid()).status, OpStatus::kBusy);
-    AcquireOp waits(waiter_.collection(), key);
-    waits.grant.lock_id = NewUuid();
-    waits.grant.ttl = waits.grant.queue_for = kTtl;
-    waits.queue_likely = likely;
     pool_.Take();
-    waiter_.Execute(waits);
+    const AcquireOp waits = waiter_.Wait(key, NewUuid(), kTtl, {}, likely);
     EXPECT_TRUE(waits.queued) << Why(waits);
     EXPECT_EQ(pool_.Take(), "findAndModify 1");
     EXPECT_EQ(holder_.Renew(key, NewUuid()).status, OpStatus::kLost);
@@ -247,25 +235,17 @@ TEST_F(MongoQueue, ABodyMayHaveArraysOfTheNamesThatAnswersHave) {
 /// Where a queue is likely a waiter leaves its entry first, which costs the server least, and finds
 /// out by that what else it may do.
 TEST_F(MongoQueue, AWaiterThatExpectsAQueueTakesASecondCommandWhereTheLockIsNotHeld) {
-  AcquireOp over(waiter_.collection(), key_);
-  over.grant.lock_id = NewUuid();
-  over.grant.ttl = over.grant.queue_for = kTtl;
-  over.queue_likely = true;
   waiter_.Expire(key_);
   pool_.Take();
-  waiter_.Execute(over);
+  const AcquireOp over = waiter_.Wait(key_, NewUuid(), kTtl, {}, true);
   EXPECT_EQ(over.status, OpStatus::kDone) << Why(over);
   EXPECT_TRUE(over.took_over);
   EXPECT_FALSE(over.passed_on);
   EXPECT_EQ(pool_.Take(), "findAndModify 2");
   EXPECT_FALSE(HasQueue());
   ASSERT_EQ(Release(over).status, OpStatus::kDone);
-  AcquireOp free(waiter_.collection(), key_);
-  free.grant.lock_id = NewUuid();
-  free.grant.ttl = free.grant.queue_for = kTtl;
-  free.queue_likely = true;
   pool_.Take();
-  waiter_.Execute(free);
+  const AcquireOp free = waiter_.Wait(key_, NewUuid(), kTtl, {}, true);
   EXPECT_EQ(free.status, OpStatus::kDone) << Why(free);
   EXPECT_FALSE(free.took_over);
   EXPECT_EQ(pool_.Take(), "findAndModify 2");

@@ -36,12 +36,13 @@ class Client : public test::StoreClient {
   }
   /// An attempt of a waiter, which leaves an entry in the queue.
   AcquireOp Wait(const Key& key, const Uuid& id, std::chrono::milliseconds queue_for = kTtl,
-                 std::chrono::milliseconds min_hold = {}) {
+                 std::chrono::milliseconds min_hold = {}, bool queue_likely = false) {
     AcquireOp op(collection(), key);
     op.grant.lock_id = id;
     op.grant.ttl = kTtl;
     op.grant.min_hold = min_hold;
     op.grant.queue_for = queue_for;
+    op.queue_likely = queue_likely;
     Execute(op);
     return op;
   }

@@ -110,12 +110,7 @@ inline std::vector<Operation> Operations() {
   const auto nothing = [](Scene&) {};
   const auto acquire = [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id)); };
   const auto wait_where_others_did = [](Scene& s) {
-    AcquireOp op(s.faulty.collection(), s.key);
-    op.grant.lock_id = s.id;
-    op.grant.ttl = op.grant.queue_for = kTtl;
-    op.queue_likely = true;
-    s.faulty.Execute(op);
-    return Told(op);
+    return Told(s.faulty.Wait(s.key, s.id, kTtl, {}, true));
   };
   const auto write = [](WriteKind kind) {
     return
