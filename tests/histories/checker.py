@@ -174,11 +174,17 @@ class History:
                         self.grants.get(one.get("grant")), one["key"])
 
 
+def read_whole_lines(path, start=0):
+    """What stands after `start` bytes, and where the last whole line ends: one that is being written, or whose writer was
+    killed meanwhile, may be there in part."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        whole, end, _ = file.read().rpartition(b"\n")
+    return [json.loads(line) for line in whole.splitlines()], start + len(whole) + len(end)
+
+
 def read_lines(paths):
-    lines = []
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            lines.extend(json.loads(line) for line in file)
+    lines = [line for path in paths for line in read_whole_lines(path)[0]]
     # By process and time: an answer comes after its call.
     return sorted(lines, key=lambda line: (line["p"], line["t"], line["e"] != "call"))
 

@@ -655,6 +655,18 @@ class Broken(unittest.TestCase):
         self.expect("writes-late", "late")
 
 
+class Files(unittest.TestCase):
+    def test_a_line_that_is_there_in_part_is_read_once_it_is_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "0.jsonl")
+            path.write_bytes(b'{"n": 1}\n{"n": 2}\n{"n"')
+            self.assertEqual(checker.read_whole_lines(path), ([{"n": 1}, {"n": 2}], 18))
+            with open(path, "ab") as file:
+                file.write(b": 3}\n")
+            self.assertEqual(checker.read_whole_lines(path, 18), ([{"n": 3}], 27))
+            self.assertEqual(checker.read_whole_lines(path, 27), ([], 27))
+
+
 class WithoutNamespaces(unittest.TestCase):
     """Where the kernel permits none, scripts/histories.sh says so, and ends unlike it does for a wrong option."""
 

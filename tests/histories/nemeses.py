@@ -1,10 +1,10 @@
 """What goes wrong during a history. Each nemesis is a function of the scene (run.py), called once; it works until the scene's
 time is over, and leaves everything healed."""
 import collections
-import json
 import signal
 import time
 
+import checker
 from network import CLIENTS, both_ways
 
 
@@ -29,11 +29,9 @@ class Tail:
 
     def read(self):
         for path in self.scene.folder.glob("[0-9]*.jsonl"):
-            with open(path, "rb") as file:
-                file.seek(self.offsets[path])
-                for text in file:
-                    self.offsets[path] += len(text)
-                    self.follow(json.loads(text))
+            lines, self.offsets[path] = checker.read_whole_lines(path, self.offsets[path])
+            for line in lines:
+                self.follow(line)
 
     def follow(self, line):
         process, event = line["p"], line["e"]

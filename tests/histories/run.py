@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 
 import checker
 import nemeses
@@ -169,8 +170,8 @@ def run_one(arguments, store, nemesis, seed, servers, times=1):
         scene = Scene(arguments, store, nemesis, seed, folder, servers.get(store), times)
         scene.record()
         violations, numbers = scene.check()
-    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-        violations, numbers = [f"history: {error}"], {}
+    except Exception as error:  # the other histories go on
+        violations, numbers = [f"history: {type(error).__name__}: {error}", *traceback.format_exc().splitlines()], {}
     text = ", ".join(f"{count} {name}" for name, count in numbers.items())
     if numbers.get("grants", LEAST_GRANTS) < LEAST_GRANTS and len(violations) == 1 and times < 2 ** LONGER:
         print(f"histories: {store} {nemesis} seed {seed}: too little was recorded, so it records longer: {text}", flush=True)
