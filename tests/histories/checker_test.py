@@ -464,8 +464,8 @@ def record(folder, *options, seconds=2, seed=1, enough=100):
 def record_queue(folder, *options, seconds, seed, enough):
     """A history of three processes that wait for one document on SQLite."""
     with open(f"{folder}/nemesis.jsonl", "w", encoding="utf-8") as file:
-        json.dump({"t": 0, "w": 0, "p": -1, "e": "queue", "entry": 0, "probation": 0, "ttl": 0, "refreshed": 3000},
-                  file)
+        line = {"t": 0, "w": 0, "p": -1, "e": "queue", "entry": 0, "probation": 0, "ttl": 0, "refreshed": 3000}
+        file.write(json.dumps(line) + "\n")
     common = ["--threads", "1", "--keys", "1", "--queue", "yes", "--transfers", "0", "--seconds", str(seconds), "--ttl", "30000",
               "--seed", str(seed)]
     return record_until(enough, folder, 3, *common, *options, finish=common)
