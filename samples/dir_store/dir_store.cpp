@@ -63,37 +63,31 @@ Record FromJson(Json json) {
 /// journal first, which the next transaction plays again if this process dies half-way.
 class DirTransaction final : public doclock::RecordStore::Transaction {
  public:
-  DirTransaction(fs::path root, std::chrono::milliseconds budget)
-      : root_(std::move(root)), lock_(root_ / "lock", budget) {
+  DirTransaction(fs::path root, const doclock::Clock& clock, std::chrono::milliseconds budget)
+      : root_(std::move(root)), clock_(clock), lock_(root_ / "lock", budget) {
     if (const auto journal = ReadFile(Journal())) Play(Json::parse(*journal));
   }
 
-  std::optional<Record> Load(const std::string& collection, const Key& key) override {
-    const fs::path file = root_ / PathOf(collection, key);
-    const std::optional<std::string> text = ReadFile(file);
-    if (!text) return std::nullopt;
-    try {
-      return FromJson(Json::parse(*text));
-    } catch (const Json::exception&) {
-      throw doclock::StoreException(doclock::Errc::kMalformed, file.string() + " is no record");
-    }
+  std::vector<std::optional<Record>> Load(const std::string& collection,
+                                          std::span<const Key> keys) override {
+    std::vector<std::optional<Record>> records;
+    for (const Key& key : keys) records.push_back(LoadOne(collection, key));
+    return records;
   }
 
-  void Scan(const std::string& collection,
+  void Scan(const std::string& collection, const doclock::Filter&,
             const std::function<bool(const Key&, Record&&)>& visit) override {
     const fs::path documents = root_ / collection / kDocuments;
     for (const auto& entry : fs::recursive_directory_iterator(documents)) {
       if (entry.path().extension() != kEnding) continue;
       const Key key = KeyAt(fs::relative(entry.path(), documents));
-      Record record;
-      try {
-        if (auto loaded = Load(collection, key)) record = *std::move(loaded);
-      } catch (const doclock::StoreException& error) {
-        if (error.errc() != doclock::Errc::kMalformed) throw;
-      }
-      if (!visit(key, std::move(record))) return;
+      auto record = LoadOne(collection, key);
+      if (record && !visit(key, *std::move(record))) return;
     }
   }
+
+  doclock::TimePoint Now() override { return clock_.Now(); }
+  std::chrono::system_clock::time_point WallTime() override { return clock_.WallTime(); }
 
   void Put(const std::string& collection, const Key& key, const Record& record) override {
     changes_[PathOf(collection, key).string()] = ToJson(record);
@@ -123,6 +117,16 @@ class DirTransaction final : public doclock::RecordStore::Transaction {
   }
 
  private:
+  /// One that is no record has a lock that is null.
+  std::optional<Record> LoadOne(const std::string& collection, const Key& key) {
+    const std::optional<std::string> text = ReadFile(root_ / PathOf(collection, key));
+    if (!text) return std::nullopt;
+    try {
+      return FromJson(Json::parse(*text));
+    } catch (const Json::exception&) {
+      return Record{};
+    }
+  }
   [[nodiscard]] fs::path Journal() const { return root_ / "journal.json"; }
 
   void Play(const Json& changes) {
@@ -139,6 +143,7 @@ class DirTransaction final : public doclock::RecordStore::Transaction {
   }
 
   const fs::path root_;
+  const doclock::Clock& clock_;
   const FileLock lock_;
   Json changes_ = Json::object();  ///< What becomes of each file; null: it goes.
 };
@@ -151,12 +156,6 @@ DirStore::DirStore(fs::path root, doclock::OpenMode mode,
       mode_(mode),
       clock_(clock ? std::move(clock) : doclock::SystemClock()) {}
 
-doclock::TimePoint DirStore::Now() const noexcept { return clock_->Now(); }
-
-std::chrono::system_clock::time_point DirStore::WallTime() const noexcept {
-  return clock_->WallTime();
-}
-
 void DirStore::Create(const std::string& collection) {
   const fs::path documents = root_ / collection / kDocuments;
   if (mode_ != doclock::OpenMode::kAsTheUrlSays && !fs::exists(documents)) {
@@ -167,5 +166,5 @@ void DirStore::Create(const std::string& collection) {
 
 std::unique_ptr<doclock::RecordStore::Transaction> DirStore::Begin(
     Access, std::chrono::milliseconds budget) {
-  return std::make_unique<DirTransaction>(root_, budget);
+  return std::make_unique<DirTransaction>(root_, *clock_, budget);
 }

@@ -21,8 +21,6 @@ class DirStore final : public doclock::RecordStore {
 
   std::unique_ptr<Transaction> Begin(Access access, std::chrono::milliseconds budget) override;
   void Create(const std::string& collection) override;
-  [[nodiscard]] doclock::TimePoint Now() const noexcept override;
-  [[nodiscard]] std::chrono::system_clock::time_point WallTime() const noexcept override;
 
  private:
   const std::filesystem::path root_;

@@ -1,5 +1,7 @@
 #include "doclock/errors.h"
 
+#include "doclock/store/raced.h"
+
 #include <array>
 #include <cstddef>
 #include <new>
@@ -93,6 +95,7 @@ ConflictException::ConflictException(const std::string& what, std::optional<std:
                                      std::optional<std::int64_t> found, std::string index)
     : Error(Errc::kConflict, what), expected_(expected), found_(found), index_(std::move(index)) {}
 ConflictException::~ConflictException() = default;
+RacedException::~RacedException() = default;
 
 NotFoundException::NotFoundException(const std::string& what) : Error(Errc::kNotFound, what) {}
 NotFoundException::~NotFoundException() = default;

@@ -24,7 +24,6 @@ void Change::Fail(OpStatus result, Errc code, std::string text) {
   detail->message = std::move(text);
 }
 
-Raced::~Raced() = default;
 Kept::~Kept() = default;
 Unit::~Unit() = default;
 

@@ -24,6 +24,7 @@
 #include "doclock/store/operation.h"
 #include "doclock/store/operations.h"
 #include "doclock/store/query.h"
+#include "doclock/store/raced.h"
 #include "doclock/store/subscription.h"
 #include "doclock/store/traits.h"
 #include "rules/lock_state.h"
@@ -165,16 +166,8 @@ enum class Access : std::uint8_t {
   kWriteAll,  ///< All changes are stored, or none. Only with StoreTraits::transactions.
 };
 
-/// Another client was quicker, in a way that only the database noticed, or the connection was lost
-/// before anything could be stored: nothing is. The
-/// program runs the unit again, several documents then each in a unit of its own.
-class DOCLOCK_EXPORT Raced : public StoreException {
- public:
-  /// @param what is told if it happens each time
-  explicit Raced(const std::string& what = "doclock: other clients were always quicker")
-      : StoreException(Errc::kUnavailable, what) {}
-  ~Raced() override;
-};
+/// The program runs the unit again, several documents then each in a unit of its own.
+using Raced = RacedException;
 
 /// Another client's transaction kept the unit's only document, or a collection, for longer than the
 /// unit was to wait. Nothing is stored.

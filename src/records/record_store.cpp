@@ -7,18 +7,22 @@ namespace doclock {
 RecordStore::Transaction::~Transaction() = default;
 RecordStore::~RecordStore() = default;
 
-TimePoint RecordStore::Now() const noexcept { return BootClock::now(); }
+void RecordStore::Transaction::LockCollection(const std::string&) {}
 
-std::chrono::system_clock::time_point RecordStore::WallTime() const noexcept {
+TimePoint RecordStore::Transaction::Now() { return BootClock::now(); }
+
+std::chrono::system_clock::time_point RecordStore::Transaction::WallTime() {
   return std::chrono::system_clock::now();
 }
 
-std::string RecordStore::ClockRun() const { return platform::BootId(); }
+RecordTraits RecordStore::traits() const noexcept { return {}; }
 
-std::chrono::nanoseconds RecordStore::ClockMargin() const noexcept {
-  return StoreTraits{}.clock_margin;
+void RecordStore::Tell(const std::string&, std::span<const LockHint>) {}
+
+std::unique_ptr<Subscription> RecordStore::Watch(const std::string&, HintListener) {
+  return nullptr;
 }
 
-bool RecordStore::IsShared() const noexcept { return true; }
+std::string RecordStore::ClockRun() const { return platform::BootId(); }
 
 }  // namespace doclock

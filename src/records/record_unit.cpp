@@ -1,13 +1,12 @@
 #include "records/record_unit.h"
 
-#include <optional>
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "document/json/row_filter.h"
 #include "document/watchers.h"
 #include "records/lock_json.h"
-#include "records/record_collection.h"
-#include "records/unique_indexes.h"
 
 namespace doclock::records {
 namespace {
@@ -16,40 +15,62 @@ using locking::Candidate;
 using locking::Change;
 using locking::Entry;
 
-/// Puts one change into the transaction. False: an index refuses it, which is its outcome.
-bool Put(RecordStore::Transaction& transaction, UniqueCheck& check, const std::string& run,
-         Change& change) {
-  const std::string& name = change.collection->name();
-  if (change.erased) {
-    transaction.Erase(name, *change.key);
-    check.Accept(name, *change.key, Body());
-    return true;
-  }
-  const Body& body = change.now->body;
-  const bool known = change.was != nullptr && change.was->body.IsSameAs(body);
-  if (auto index = known ? std::nullopt : check.Refusing(name, *change.key, body)) {
-    change.RefuseBy(*std::move(index));
-    return false;
-  }
-  transaction.Put(name, *change.key, {records::ToJson(change.now->lock, run), body});
-  check.Accept(name, *change.key, body);
-  return true;
-}
-
 }  // namespace
 
+TimePoint RecordUnit::Now() {
+  if (!now_) now_ = transaction_->Now();
+  return *now_;
+}
+
 void RecordUnit::Load(std::span<Change> documents) {
-  for (Change& document : documents) {
-    std::optional<Record> record = transaction_->Load(document.collection->name(), *document.key);
-    if (!record) continue;
-    std::optional<ReadLock> lock = FromJson(record->lock, run_, now_);
-    document.malformed = !lock;
-    if (!lock) continue;
-    document.restated = lock->begun_anew;
-    entries_.push_back(
-        std::make_unique<const Entry>(Entry{std::move(lock->state), std::move(record->body)}));
-    document.was = entries_.back().get();
+  for (auto first = documents.begin(); first != documents.end();) {
+    Collection* const collection = first->collection;
+    const auto end = std::find_if(first, documents.end(), [=](const Change& document) {
+      return document.collection != collection;
+    });
+    LoadOf(static_cast<RecordCollection&>(*collection), {first, end});
+    first = end;
   }
+}
+
+void RecordUnit::LoadOf(RecordCollection& collection, std::span<Change> documents) {
+  using locking::Access;
+  const bool writes_bodies = access_ != Access::kRead && access_ != Access::kRenew;
+  if (writes_bodies && collection.is_unique()) {
+    transaction_->LockCollection(collection.name());
+    locked_.push_back(&collection);
+  }
+  std::vector<Key> keys;
+  for (const Change& document : documents) keys.push_back(*document.key);
+  std::vector<std::optional<Record>> records = transaction_->Load(collection.name(), keys);
+  now_.reset();  // it may have waited
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (records.at(i)) Show(documents[i], *std::move(records[i]));
+  }
+}
+
+void RecordUnit::Show(Change& document, Record&& record) {
+  std::optional<ReadLock> lock = FromJson(record.lock, run_, Now());
+  document.malformed = !lock;
+  if (!lock) return;
+  document.restated = lock->begun_anew;
+  entries_.push_back(
+      std::make_unique<const Entry>(Entry{std::move(lock->state), std::move(record.body)}));
+  document.was = entries_.back().get();
+}
+
+bool RecordUnit::IsRefused(UniqueCheck& check, Change& change) {
+  const Body& body = change.now->body;
+  if (change.was != nullptr && change.was->body.IsSameAs(body)) return false;
+  auto& collection = static_cast<RecordCollection&>(*change.collection);
+  if (!check.Has(collection.name())) return false;
+  if (std::find(locked_.begin(), locked_.end(), &collection) == locked_.end()) {
+    collection.SetUnique();  // another process has made the index
+    throw RacedException();
+  }
+  auto index = check.Refusing(collection.name(), *change.key, body);
+  if (index) change.RefuseBy(*std::move(index));
+  return index.has_value();
 }
 
 void RecordUnit::Commit(std::span<Change> changes) {
@@ -57,38 +78,59 @@ void RecordUnit::Commit(std::span<Change> changes) {
   std::vector<Change*> put;
   for (Change& change : changes) {
     if (!change.IsDecided()) continue;
-    if (Put(*transaction_, check, run_, change)) {
-      put.push_back(&change);
-    } else if (all_) {
+    const std::string& name = change.collection->name();
+    if (change.erased) {
+      transaction_->Erase(name, *change.key);
+    } else if (!IsRefused(check, change)) {
+      transaction_->Put(name, *change.key, {ToJson(change.now->lock, run_), change.now->body});
+    } else if (access_ == locking::Access::kWriteAll) {
       return;
+    } else {
+      continue;
     }
+    check.Accept(name, *change.key, change.erased ? Body() : change.now->body);
+    put.push_back(&change);
   }
   if (put.empty()) return;
   transaction_->Commit();
-  for (Change* const change : put) {
-    change->outcome = OpStatus::kDone;
+  transaction_.reset();  // whoever is told need not wait for it
+  for (Change* const change : put) change->outcome = OpStatus::kDone;
+  Tell(put);
+}
+
+void RecordUnit::Tell(std::span<Change* const> put) {
+  const bool others = records_.traits().tells;
+  std::map<std::string, std::vector<LockHint>> hints;
+  for (const Change* const change : put) {
     if (change->notice == locking::Notice::kNobody) continue;
-    static_cast<RecordCollection&>(*change->collection).watchers().Tell(change->Hint());
+    const LockHint hint = change->Hint();
+    static_cast<RecordCollection&>(*change->collection).watchers().Tell(hint);
+    if (others) hints[change->collection->name()].push_back(hint);
+  }
+  for (const auto& [collection, told] : hints) {
+    try {
+      records_.Tell(collection, told);
+    } catch (const std::exception&) {  // it is stored; waiters poll
+    }
   }
 }
 
 void RecordUnit::Scan(Collection& collection, const Filter& filter,
                       const std::function<bool(QueryRow&&)>& visit) {
   const auto show = [&](FirstRows& rows, const Key& key, Record&& record) {
-    std::optional<ReadLock> stored = FromJson(record.lock, run_, now_);
+    std::optional<ReadLock> stored = FromJson(record.lock, run_, Now());
     const rules::LockState lock = stored ? std::move(stored->state) : rules::LockState();
     // A malformed lock may be held; it is not free.
-    const bool locked = !stored || lock.IsLive(now_);
+    const bool locked = !stored || lock.IsLive(Now());
     rows.Show({key, std::move(record.body), lock.version, lock.born, locked});
   };
   const auto scan = [&](FirstRows& rows) {
     if (const auto key = EqualKey(filter)) {
-      if (auto record = transaction_->Load(collection.name(), *key)) {
-        show(rows, *key, *std::move(record));
-      }
+      auto records = transaction_->Load(collection.name(), {&*key, 1});
+      if (records.at(0)) show(rows, *key, *std::move(records[0]));
       return;
     }
-    transaction_->Scan(collection.name(), [&](const Key& key, Record&& record) {
+    transaction_->Scan(collection.name(), filter, [&](const Key& key, Record&& record) {
       show(rows, key, std::move(record));
       return true;
     });
@@ -99,16 +141,18 @@ void RecordUnit::Scan(Collection& collection, const Filter& filter,
 std::string RecordUnit::ScanLocks(Collection& collection, const LockQuery& query,
                                   const std::string&,
                                   const std::function<bool(Candidate&&)>& visit) {
-  transaction_->Scan(collection.name(), [&](const Key& key, Record&& record) {
-    if (query.key && *query.key != key) return true;
-    std::optional<ReadLock> lock = FromJson(record.lock, run_, now_);
-    Candidate candidate{key, {}, !TreeOf(record.body).empty(), !lock};
-    if (lock) {
-      candidate.restated = lock->begun_anew;
-      candidate.lock = std::move(lock->state);
-    }
-    return visit(std::move(candidate));
-  });
+  const Filter all;
+  transaction_->Scan(collection.name(), query.key ? detail::OfKey(all, *query.key) : all,
+                     [&](const Key& key, Record&& record) {
+                       if (query.key && *query.key != key) return true;
+                       std::optional<ReadLock> lock = FromJson(record.lock, run_, Now());
+                       Candidate candidate{key, {}, !TreeOf(record.body).empty(), !lock};
+                       if (lock) {
+                         candidate.restated = lock->begun_anew;
+                         candidate.lock = std::move(lock->state);
+                       }
+                       return visit(std::move(candidate));
+                     });
   return {};
 }
 

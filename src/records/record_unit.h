@@ -1,29 +1,30 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "doclock/store/record_store.h"
 #include "locking/database.h"
+#include "records/record_collection.h"
+#include "records/unique_indexes.h"
 
 namespace doclock::records {
 
 /// One unit over records: one transaction.
 class RecordUnit final : public locking::Unit {
  public:
-  /// @param all all changes are stored, or none
-  RecordUnit(const RecordStore& records, std::unique_ptr<RecordStore::Transaction> transaction,
-             std::string run, bool all)
+  RecordUnit(RecordStore& records, std::unique_ptr<RecordStore::Transaction> transaction,
+             std::string run, locking::Access access)
       : records_(records),
         transaction_(std::move(transaction)),
         run_(std::move(run)),
-        now_(records.Now()),
-        all_(all) {}
+        access_(access) {}
 
-  TimePoint Now() override { return now_; }
+  TimePoint Now() override;
   std::optional<std::chrono::system_clock::time_point> WallTime() override {
-    return records_.WallTime();
+    return transaction_->WallTime();
   }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
@@ -33,11 +34,19 @@ class RecordUnit final : public locking::Unit {
   void Commit(std::span<locking::Change> changes) override;
 
  private:
-  const RecordStore& records_;
-  const std::unique_ptr<RecordStore::Transaction> transaction_;
+  /// @param documents of one collection
+  void LoadOf(RecordCollection& collection, std::span<locking::Change> documents);
+  void Show(locking::Change& document, Record&& record);
+  /// Looks whether a unique index refuses a change; that is its outcome then.
+  bool IsRefused(UniqueCheck& check, locking::Change& change);
+  void Tell(std::span<locking::Change* const> put);
+
+  RecordStore& records_;
+  std::unique_ptr<RecordStore::Transaction> transaction_;  ///< Null once it is committed.
   const std::string run_;
-  const TimePoint now_;
-  const bool all_;
+  const locking::Access access_;
+  std::optional<TimePoint> now_;
+  std::vector<const Collection*> locked_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "doclock/store/record_store.h"
 #include "locking/locking_store.h"
+#include "locking/races.h"
 #include "records/record_collection.h"
 #include "records/record_unit.h"
 #include "records/unique_indexes.h"
@@ -17,6 +18,17 @@ using std::chrono::milliseconds;
 /// The timeout of operations without a budget.
 constexpr milliseconds kTimeout = std::chrono::seconds(10);
 
+/// Of this process, and of others.
+class BothSubscriptions final : public Subscription {
+ public:
+  BothSubscriptions(std::unique_ptr<Subscription> here, std::unique_ptr<Subscription> elsewhere)
+      : here_(std::move(here)), elsewhere_(std::move(elsewhere)) {}
+
+ private:
+  const std::unique_ptr<Subscription> here_;
+  const std::unique_ptr<Subscription> elsewhere_;
+};
+
 /// Records as a database of locks.
 class RecordDatabase final : public locking::Database {
  public:
@@ -24,11 +36,14 @@ class RecordDatabase final : public locking::Database {
       : records_(std::move(records)), run_(records_->ClockRun()) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
+    const RecordTraits records = records_->traits();
     StoreTraits traits;
-    traits.shared = traits.others_may_wait = records_->IsShared();
-    // Another process would learn of its turn only by polling, and keep all others waiting.
-    traits.queues = !records_->IsShared();
-    traits.clock_margin = records_->ClockMargin();
+    traits.lanes = records.lanes;
+    traits.shared = traits.others_may_wait = records.shared;
+    // Without hints another process would learn of its turn only by polling, and keep all others
+    // waiting.
+    traits.queues = records.tells || !records.shared;
+    traits.clock_margin = records.clock_margin;
     traits.transactions = true;
     return traits;
   }
@@ -47,18 +62,22 @@ class RecordDatabase final : public locking::Database {
     auto transaction =
         records_->Begin(reads ? RecordStore::Access::kRead : RecordStore::Access::kWrite,
                         std::max(left, milliseconds(0)));
-    const bool all = access == locking::Access::kWriteAll;
-    return std::make_unique<records::RecordUnit>(*records_, std::move(transaction), run_, all);
+    return std::make_unique<records::RecordUnit>(*records_, std::move(transaction), run_, access);
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
-    return static_cast<RecordCollection&>(collection).watchers().Add(std::move(listener));
+    auto here = static_cast<RecordCollection&>(collection).watchers().Add(listener);
+    return std::make_unique<BothSubscriptions>(
+        std::move(here), records_->Watch(collection.name(), std::move(listener)));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     if (index.held_locks) return;
-    const auto transaction = records_->Begin(RecordStore::Access::kWrite, kTimeout);
-    if (records::AddIndex(*transaction, collection.name(), index)) transaction->Commit();
+    locking::RunUntilUnraced(locking::Deadline::clock::now() + kTimeout, [&](bool) {
+      const auto transaction = records_->Begin(RecordStore::Access::kWrite, kTimeout);
+      if (records::AddIndex(*transaction, collection.name(), index)) transaction->Commit();
+    });
+    if (index.unique) static_cast<RecordCollection&>(collection).SetUnique();
   }
 
  private:

@@ -41,7 +41,7 @@ Json UniqueOf(RecordStore::Transaction& transaction, const std::string& collecti
 void CheckAll(RecordStore::Transaction& transaction, const std::string& collection,
               const Json& fields) {
   std::vector<Values> all;
-  transaction.Scan(collection, [&](const Key&, Record&& record) {
+  transaction.Scan(collection, Filter(), [&](const Key&, Record&& record) {
     if (auto values = ValuesOf(fields, record.body)) all.push_back(*std::move(values));
     return true;
   });
@@ -54,9 +54,15 @@ void CheckAll(RecordStore::Transaction& transaction, const std::string& collecti
 
 }  // namespace
 
+const Json& UniqueCheck::IndexesOf(const std::string& collection) {
+  const auto [found, fresh] = indexes_.try_emplace(collection);
+  if (fresh) found->second = UniqueOf(transaction_, collection);
+  return found->second;
+}
+
 std::optional<std::string> UniqueCheck::Refusing(const std::string& collection, const Key& key,
                                                  const Body& body) {
-  for (const Json& fields : UniqueOf(transaction_, collection)) {
+  for (const Json& fields : IndexesOf(collection)) {
     if (IsRepeated(collection, fields, key, body)) return FieldList(fields.get<Fields>());
   }
   return std::nullopt;
@@ -82,7 +88,7 @@ bool UniqueCheck::IsRepeated(const std::string& collection, const Json& fields, 
   bool repeated = std::any_of(accepted_.begin(), accepted_.end(), [&](const Accepted& accepted) {
     return accepted.collection == collection && repeats(accepted.body);
   });
-  transaction_.Scan(collection, [&](const Key& other, Record&& record) {
+  transaction_.Scan(collection, Filter(), [&](const Key& other, Record&& record) {
     repeated = repeated || (other != key && !is_accepted(other) && repeats(record.body));
     return !repeated;
   });
@@ -92,6 +98,7 @@ bool UniqueCheck::IsRepeated(const std::string& collection, const Json& fields, 
 bool AddIndex(RecordStore::Transaction& transaction, const std::string& collection,
               const IndexSpec& spec) {
   if (!WithoutKey(spec).unique) return false;
+  transaction.LockCollection(collection);
   Json unique = UniqueOf(transaction, collection);
   const Json fields = spec.fields;
   if (std::find(unique.begin(), unique.end(), fields) != unique.end()) return false;

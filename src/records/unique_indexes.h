@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,8 +17,10 @@ class UniqueCheck {
  public:
   explicit UniqueCheck(RecordStore::Transaction& transaction) : transaction_(transaction) {}
 
+  /// Has the collection unique indexes?
+  bool Has(const std::string& collection) { return !IndexesOf(collection).empty(); }
   /// The unique index that refuses this body for this key, because another record has the same
-  /// values, or will have them when the transaction is committed.
+  /// values, or will have them when the transaction is committed. The collection is locked.
   std::optional<std::string> Refusing(const std::string& collection, const Key& key,
                                       const Body& body);
   /// The record will have this body; none: it is erased.
@@ -29,14 +32,16 @@ class UniqueCheck {
     Key key;
     Body body;
   };
+  const nlohmann::json& IndexesOf(const std::string& collection);
   bool IsRepeated(const std::string& collection, const nlohmann::json& fields, const Key& key,
                   const Body& body);
 
   RecordStore::Transaction& transaction_;
+  std::map<std::string, nlohmann::json> indexes_;
   std::vector<Accepted> accepted_;
 };
 
-/// Adds a unique index to the collection's settings. False: it has this one.
+/// Adds a unique index to the collection's settings. False: it has this one, or it is not unique.
 /// @throws ConflictException if the records repeat values of it
 bool AddIndex(RecordStore::Transaction& transaction, const std::string& collection,
               const IndexSpec& spec);

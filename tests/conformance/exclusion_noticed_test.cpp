@@ -1,6 +1,7 @@
 /// The checks of exclusion can fail: each notices stores that do not exclude.
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,6 +23,13 @@ std::vector<ExclusionCheck> ChecksBut(const Names& left_out) {
       checks.push_back(check);
     }
   }
+  return checks;
+}
+
+std::vector<ExclusionCheck> ChecksOf(std::string_view name) {
+  std::vector<ExclusionCheck> checks;
+  std::copy_if(std::begin(kExclusionChecks), std::end(kExclusionChecks), std::back_inserter(checks),
+               [=](const ExclusionCheck& check) { return check.name == name; });
   return checks;
 }
 
@@ -87,6 +95,13 @@ INSTANTIATE_TEST_SUITE_P(All, RecordsWithoutALockOfMissingOnes,
                                                         "CountByVersion", "CountBesideTheLock",
                                                         "TakeEachOnce"})),
                          NameOfCheck);
+
+class RecordsWithoutALockOfTheCollection : public Records {};
+TEST_P(RecordsWithoutALockOfTheCollection, AreNoticed) {
+  EXPECT_NE(Fault(Excludes::kOfKeysAlone), "");
+}
+INSTANTIATE_TEST_SUITE_P(All, RecordsWithoutALockOfTheCollection,
+                         ::testing::ValuesIn(ChecksOf("InsertUniqueValuesOnce")), NameOfCheck);
 
 /// Each kind of store, broken from outside.
 class RacyStores : public ::testing::TestWithParam<std::tuple<StoreKind, ExclusionCheck>> {};

@@ -1,14 +1,24 @@
 #include "conformance/map_records.h"
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "document/json/row_filter.h"
+
 namespace doclock::conformance {
 namespace {
 
 using Turn = std::unique_lock<std::timed_mutex>;
+
+bool ByKeys(Excludes excludes) {
+  return excludes == Excludes::kOfSameKeys || excludes == Excludes::kOfKeysAlone;
+}
+
+/// So long a transaction that others may wait for waits for them.
+constexpr std::chrono::milliseconds kPatience{20};
 
 Turn TakeTurn(std::timed_mutex& mutex, std::chrono::milliseconds budget) {
   Turn turn(mutex, budget);
@@ -19,28 +29,46 @@ Turn TakeTurn(std::timed_mutex& mutex, std::chrono::milliseconds budget) {
 /// Keeps changes aside, and puts them in place at the end.
 class MapTransaction final : public RecordStore::Transaction {
  public:
-  MapTransaction(std::shared_ptr<Shelf> shelf, Excludes excludes, std::chrono::milliseconds budget,
-                 Turn turn)
-      : shelf_(std::move(shelf)), excludes_(excludes), budget_(budget), turn_(std::move(turn)) {}
+  MapTransaction(std::shared_ptr<Shelf> shelf, const Clock& clock, Excludes excludes, bool writes,
+                 std::chrono::milliseconds budget, Turn turn)
+      : shelf_(std::move(shelf)),
+        clock_(clock),
+        excludes_(excludes),
+        writes_(writes),
+        budget_(budget),
+        turn_(std::move(turn)) {}
+  MapTransaction(const MapTransaction&) = delete;
+  MapTransaction& operator=(const MapTransaction&) = delete;
+  ~MapTransaction() override { shelf_->locks.Remove(held_); }
 
-  std::optional<Record> Load(const std::string& collection, const Key& key) override {
-    std::optional<Record> found = Find(collection, key);
-    if (excludes_ == Excludes::kOfFoundRows && found) {
+  std::vector<std::optional<Record>> Load(const std::string& collection,
+                                          std::span<const Key> keys) override {
+    std::vector<std::optional<Record>> records;
+    for (const Key& key : keys) {
+      if (writes_ && ByKeys(excludes_)) Lock(collection, key);
+      records.push_back(Find(collection, key));
+      if (excludes_ != Excludes::kOfFoundRows || !records.back()) continue;
       if (!turn_) turn_ = TakeTurn(shelf_->turn, budget_);
-      return Find(collection, key);
+      records.back() = Find(collection, key);
     }
-    return found;
+    return records;
   }
-  void Scan(const std::string& collection,
+  void LockCollection(const std::string& collection) override {
+    if (excludes_ == Excludes::kOfSameKeys) Lock(collection, std::nullopt);
+  }
+  void Scan(const std::string& collection, const Filter& filter,
             const std::function<bool(const Key&, Record&&)>& visit) override {
     std::map<Key, Record> records = [&] {
       const std::lock_guard guard(shelf_->mutex);
-      return shelf_->records[collection];
+      return Records(collection);
     }();
     for (auto& [key, record] : records) {
-      if (!visit(key, std::move(record))) return;
+      const bool meets = Matches(filter, key, record.body);
+      if (meets && !visit(key, std::move(record))) return;
     }
   }
+  TimePoint Now() override { return clock_.Now(); }
+  std::chrono::system_clock::time_point WallTime() override { return clock_.WallTime(); }
   void Put(const std::string& collection, const Key& key, const Record& record) override {
     changes_.push_back({collection, key, record});
   }
@@ -55,8 +83,8 @@ class MapTransaction final : public RecordStore::Transaction {
     settings_[collection] = settings;
   }
   void Commit() override {
-    const bool alone =
-        excludes_ == Excludes::kAll || (excludes_ == Excludes::kOfFoundRows && turn_);
+    const bool alone = excludes_ == Excludes::kAll || excludes_ == Excludes::kOfSameKeys ||
+                       (excludes_ == Excludes::kOfFoundRows && turn_);
     if (!alone) shelf_->rendezvous.Wait();
     const std::lock_guard guard(shelf_->mutex);
     for (const Change& change : changes_) {
@@ -77,17 +105,30 @@ class MapTransaction final : public RecordStore::Transaction {
     std::optional<Record> record;  ///< None: it goes.
   };
 
+  void Lock(const std::string& collection, const std::optional<Key>& key) {
+    shelf_->locks.Add(held_, collection, key, budget_);
+  }
+  /// One that only reads shows all as it was when it first looked. With the shelf's mutex.
+  const std::map<Key, Record>& Records(const std::string& collection) {
+    if (writes_ || !ByKeys(excludes_)) return shelf_->records[collection];
+    if (!snapshot_) snapshot_ = shelf_->records;
+    return (*snapshot_)[collection];
+  }
   std::optional<Record> Find(const std::string& collection, const Key& key) {
     const std::lock_guard guard(shelf_->mutex);
-    const std::map<Key, Record>& records = shelf_->records[collection];
+    const std::map<Key, Record>& records = Records(collection);
     const auto found = records.find(key);
     return found == records.end() ? std::nullopt : std::optional(found->second);
   }
 
-  std::shared_ptr<Shelf> shelf_;
+  const std::shared_ptr<Shelf> shelf_;
+  const Clock& clock_;
   const Excludes excludes_;
+  const bool writes_;
   const std::chrono::milliseconds budget_;
   Turn turn_;
+  KeyLocks::Held held_;
+  std::optional<std::map<std::string, std::map<Key, Record>>> snapshot_;
   std::vector<Change> changes_;
   std::map<std::string, Json> settings_;
 };
@@ -98,20 +139,36 @@ class MapRecords final : public RecordStore {
              bool shared)
       : shelf_(std::move(shelf)), clock_(std::move(clock)), excludes_(excludes), shared_(shared) {}
 
-  std::unique_ptr<Transaction> Begin(Access, std::chrono::milliseconds budget) override {
+  [[nodiscard]] RecordTraits traits() const noexcept override {
+    const bool by_keys = ByKeys(excludes_);
+    return {.shared = shared_, .tells = by_keys, .lanes = by_keys ? 4 : 1};
+  }
+  std::unique_ptr<Transaction> Begin(Access access, std::chrono::milliseconds budget) override {
     Turn turn;
     if (excludes_ == Excludes::kAll) turn = TakeTurn(shelf_->turn, budget);
     if (excludes_ == Excludes::kOfOneStore) turn = TakeTurn(own_turn_, budget);
-    return std::make_unique<MapTransaction>(shelf_, excludes_, budget, std::move(turn));
+    return std::make_unique<MapTransaction>(shelf_, *clock_, excludes_, access == Access::kWrite,
+                                            budget, std::move(turn));
   }
   void Create(const std::string&) override {}
-  [[nodiscard]] TimePoint Now() const noexcept override { return clock_->Now(); }
-  [[nodiscard]] std::chrono::system_clock::time_point WallTime() const noexcept override {
-    return clock_->WallTime();
+  void Tell(const std::string& collection, std::span<const LockHint> hints) override {
+    for (const LockHint& hint : hints) {
+      WatchersOf(collection)->Tell(HintFromText(HintToText(hint)));
+    }
   }
-  [[nodiscard]] bool IsShared() const noexcept override { return shared_; }
+  std::unique_ptr<Subscription> Watch(const std::string& collection,
+                                      HintListener listener) override {
+    return WatchersOf(collection)->Add(std::move(listener));
+  }
 
  private:
+  std::shared_ptr<Watchers> WatchersOf(const std::string& collection) {
+    const std::lock_guard guard(shelf_->mutex);
+    auto& watchers = shelf_->watchers[collection];
+    if (!watchers) watchers = std::make_shared<Watchers>();
+    return watchers;
+  }
+
   std::shared_ptr<Shelf> shelf_;
   std::shared_ptr<const Clock> clock_;
   const Excludes excludes_;
@@ -124,6 +181,31 @@ class MapRecords final : public RecordStore {
 void Rendezvous::Wait() {
   const int mine = ++came_;
   for (int i = 0; i < 20 && came_ == mine; ++i) std::this_thread::sleep_for(100us);
+}
+
+void KeyLocks::Add(Held& held, const std::string& collection, const std::optional<Key>& key,
+                   std::chrono::milliseconds budget) {
+  std::unique_lock lock(mutex_);
+  const auto is_free = [&] { return IsFree(held, collection, key); };
+  if (!freed_.wait_for(lock, held.empty() ? budget : std::min(budget, kPatience), is_free)) {
+    if (held.empty()) throw StoreException(Errc::kUnavailable, "the key is in use");
+    throw RacedException("the key stays in use");
+  }
+  if (held.emplace(collection, key).second) all_.emplace(collection, key);
+}
+
+bool KeyLocks::IsFree(const Held& held, const std::string& collection,
+                      const std::optional<Key>& key) const {
+  return std::none_of(all_.begin(), all_.end(), [&](const auto& other) {
+    const bool meets = other.first == collection && (!key || !other.second || other.second == key);
+    return meets && held.count(other) == 0;
+  });
+}
+
+void KeyLocks::Remove(const Held& held) {
+  const std::lock_guard guard(mutex_);
+  for (const auto& one : held) all_.erase(one);
+  freed_.notify_all();
 }
 
 std::shared_ptr<RecordStore> MakeMapRecords(std::shared_ptr<Shelf> shelf,

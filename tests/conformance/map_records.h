@@ -1,20 +1,29 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/store/record_store.h"
+#include "document/watchers.h"
 
 namespace doclock::conformance {
 
-/// Which writing transactions exclude each other. All but kAll are faults that stores have.
+/// Which writing transactions exclude each other. All but the first two are faults that stores
+/// have.
 enum class Excludes : std::uint8_t {
   kAll,
+  kOfSameKeys,   ///< Those that load the same key, or lock the collection.
+  kOfKeysAlone,  ///< As the former, but nobody locks a collection.
   kOfOneStore,   ///< Those of one store: a mutex stands in for the database's lock.
   kOfFoundRows,  ///< Those that have loaded a record: its row is locked, and a missing one is not.
   kNone,         ///< None: what is read is not locked.
@@ -30,16 +39,39 @@ class Rendezvous {
   std::atomic<int> came_ = 0;
 };
 
+/// The locks of transactions that exclude each other by keys.
+class KeyLocks {
+ public:
+  /// What a transaction has locked: keys, or nothing for all of a collection.
+  using Held = std::set<std::pair<std::string, std::optional<Key>>>;
+
+  /// Adds a lock to those of a transaction, once no other one has it, or one that excludes it.
+  /// @throws RacedException if it waits for long, and has others: they may be waited for
+  void Add(Held& held, const std::string& collection, const std::optional<Key>& key,
+           std::chrono::milliseconds budget);
+  void Remove(const Held& held);
+
+ private:
+  bool IsFree(const Held& held, const std::string& collection, const std::optional<Key>& key) const;
+
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  Held all_;
+};
+
 /// What all stores over the same records share.
 struct Shelf {
   std::timed_mutex turn;  ///< Of the transactions.
-  std::mutex mutex;       ///< Of the maps.
+  KeyLocks locks;
+  std::mutex mutex;  ///< Of the maps.
   std::map<std::string, std::map<Key, Record>> records;
   std::map<std::string, Json> settings;
   Rendezvous rendezvous;
+  std::map<std::string, std::shared_ptr<Watchers>> watchers;  ///< Of the hints that are told.
 };
 
-/// Records in maps. `shared`: see IsShared().
+/// Records in maps. Those that exclude by keys tell hints, and have four lanes.
+/// @param shared see RecordTraits
 std::shared_ptr<RecordStore> MakeMapRecords(std::shared_ptr<Shelf> shelf,
                                             std::shared_ptr<const Clock> clock,
                                             Excludes excludes = Excludes::kAll, bool shared = true);

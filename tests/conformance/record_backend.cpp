@@ -6,12 +6,14 @@
 
 namespace doclock::conformance {
 
-Backend MakeRecords() {
+namespace {
+
+Backend MakeRecordsThatExclude(Excludes excludes) {
   const auto shelf = std::make_shared<Shelf>();
   const auto clock = std::make_shared<ManualClock>();
   Backend backend;
   backend.clock = clock;
-  backend.open_another = [shelf, clock] { return StoreOver(MakeMapRecords(shelf, clock)); };
+  backend.open_another = [=] { return StoreOver(MakeMapRecords(shelf, clock, excludes)); };
   backend.store = backend.open_another();
   backend.spoil = [shelf](const std::string& collection, const Key& key) {
     const std::lock_guard guard(shelf->mutex);
@@ -23,5 +25,10 @@ Backend MakeRecords() {
   };
   return backend;
 }
+
+}  // namespace
+
+Backend MakeRecords() { return MakeRecordsThatExclude(Excludes::kAll); }
+Backend MakeRecordsByKey() { return MakeRecordsThatExclude(Excludes::kOfSameKeys); }
 
 }  // namespace doclock::conformance

@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
+#include "conformance/map_records.h"
 #include "doclock/store.h"
-
 #include "doclock/store/record_store.h"
 
 namespace doclock::conformance {
@@ -16,8 +16,12 @@ class FullDisk : public RecordStore {
  public:
   class FullTransaction final : public Transaction {
    public:
-    std::optional<Record> Load(const std::string&, const Key&) override { return std::nullopt; }
-    void Scan(const std::string&, const std::function<bool(const Key&, Record&&)>&) override {}
+    std::vector<std::optional<Record>> Load(const std::string&,
+                                            std::span<const Key> keys) override {
+      return std::vector<std::optional<Record>>(keys.size());
+    }
+    void Scan(const std::string&, const Filter&,
+              const std::function<bool(const Key&, Record&&)>&) override {}
     void Put(const std::string&, const Key&, const Record&) override {}
     void Erase(const std::string&, const Key&) override {}
     nlohmann::json Settings(const std::string&) override { return nullptr; }
@@ -47,14 +51,86 @@ TEST(RecordStores, AnyOtherExceptionLeavesTheOperationInDoubt) {
 TEST(RecordStores, TheClockMarginOfTheRecordsIsTheStoresOwn) {
   class JumpyClock final : public FullDisk {
    public:
-    [[nodiscard]] std::chrono::nanoseconds ClockMargin() const noexcept override {
-      return std::chrono::milliseconds(250);
+    [[nodiscard]] RecordTraits traits() const noexcept override {
+      return {.clock_margin = std::chrono::milliseconds(250)};
     }
   };
   EXPECT_EQ(StoreOver(std::make_shared<JumpyClock>())->traits().clock_margin,
             std::chrono::milliseconds(250));
   EXPECT_EQ(StoreOver(std::make_shared<FullDisk>())->traits().clock_margin,
             StoreTraits{}.clock_margin);
+}
+
+/// Begins no transaction at first, because others are quicker, and loses hints.
+class Busy final : public RecordStore {
+ public:
+  explicit Busy(int races)
+      : inner_(MakeMapRecords(std::make_shared<Shelf>(), SystemClock(), Excludes::kOfSameKeys)),
+        races_(races) {}
+
+  [[nodiscard]] RecordTraits traits() const noexcept override { return inner_->traits(); }
+  std::unique_ptr<Transaction> Begin(Access access, std::chrono::milliseconds budget) override {
+    if (races_-- > 0) throw RacedException();
+    return inner_->Begin(access, budget);
+  }
+  void Create(const std::string& collection) override { inner_->Create(collection); }
+  void Tell(const std::string&, std::span<const LockHint>) override {
+    throw StoreException(Errc::kUnavailable, "nobody hears");
+  }
+
+ private:
+  const std::shared_ptr<RecordStore> inner_;
+  int races_;
+};
+
+/// Inserts a document by a lock that it clears at once.
+OpStatus InsertAndRelease(Store& store) {
+  const auto things = store.Open("things", {}, std::chrono::seconds(30));
+  const Key key("a");
+  AcquireOp acquire(*things, key);
+  acquire.grant.lock_id = NewUuid();
+  acquire.grant.ttl = std::chrono::seconds(30);
+  acquire.insert = Body::FromJson({{"n", 1}});
+  StoreOp* const first[] = {&acquire};
+  store.Execute(first, std::chrono::seconds(10));
+  if (acquire.status != OpStatus::kDone) return acquire.status;
+  WriteOp release(*things, key);
+  release.write = WriteKind::kRelease;
+  release.lock_id = acquire.grant.lock_id;
+  StoreOp* const second[] = {&release};
+  store.Execute(second, std::chrono::seconds(10));
+  return release.status;
+}
+
+TEST(RecordStores, ATransactionThatOthersForestallIsRunAgain) {
+  EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(9))), OpStatus::kDone);
+  EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(10))), OpStatus::kFailed);
+}
+
+TEST(RecordStores, AHintThatIsLostLeavesTheResult) {
+  EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(0))), OpStatus::kDone);
+}
+
+TEST(RecordStores, AHintIsItsText) {
+  const LockHint any = HintFromText(HintToText({}));
+  EXPECT_FALSE(any.hash || any.grant);
+  const LockHint freed = HintFromText(HintToText({Key("a").Hash()}));
+  EXPECT_EQ(freed.hash, Key("a").Hash());
+  EXPECT_FALSE(freed.grant);
+  const GrantSeen grant{NewUuid(), std::int64_t{1} << 62, NewUuid(), Body::FromJson({{"n", 1}})};
+  const std::string text = HintToText({SIZE_MAX, grant});
+  EXPECT_LE(text.size(), 200U);
+  const LockHint granted = HintFromText(text);
+  EXPECT_EQ(granted.hash, SIZE_MAX);
+  ASSERT_TRUE(granted.grant);
+  EXPECT_EQ(granted.grant->lock_id, grant.lock_id);
+  EXPECT_EQ(granted.grant->version, grant.version);
+  EXPECT_EQ(granted.grant->born, grant.born);
+  EXPECT_FALSE(granted.grant->body);
+  for (const char* const other : {"", "freed", "{\"hash\":\"a\"}", "{\"id\":\"\"}", "[1]", "1"}) {
+    const LockHint hint = HintFromText(other);
+    EXPECT_FALSE(hint.hash || hint.grant) << other;
+  }
 }
 
 }  // namespace

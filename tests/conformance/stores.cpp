@@ -24,7 +24,8 @@ Backend MakeMemory() {
 }  // namespace
 
 std::vector<StoreKind> LocalStores() {
-  std::vector<StoreKind> stores{{"Memory", MakeMemory}, {"Records", MakeRecords}};
+  std::vector<StoreKind> stores{
+      {"Memory", MakeMemory}, {"Records", MakeRecords}, {"RecordsByKey", MakeRecordsByKey}};
 #ifdef DOCLOCK_WITH_SQLITE
   stores.push_back({"Sqlite", MakeSqlite});
 #endif

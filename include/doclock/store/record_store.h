@@ -6,13 +6,20 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "doclock/body.h"
 #include "doclock/clock.h"
+#include "doclock/errors.h"
 #include "doclock/export.h"
+#include "doclock/filter.h"
 #include "doclock/key.h"
+#include "doclock/store/lock_hint.h"
+#include "doclock/store/raced.h"
 #include "doclock/store/store.h"
+#include "doclock/store/subscription.h"
 
 namespace doclock {
 
@@ -23,17 +30,34 @@ struct Record {
   Body body;            ///< Its body.
 };
 
+/// The properties of a RecordStore. Constant over its life, except clock_margin.
+struct RecordTraits {
+  bool shared = true;  ///< Do other processes use the records too?
+  /// Does Watch hear what Tell tells, also in another process? Then waiters stand in a queue. (They
+  /// do so in a store that is not shared in any case.)
+  bool tells = false;
+  /// How many transactions are worthwhile at once (StoreTraits::lanes). More than one are if they
+  /// exclude each other by keys.
+  int lanes = 1;
+  /// How much Now() may jump during one lease, as StoreTraits::clock_margin.
+  std::chrono::nanoseconds clock_margin = std::chrono::milliseconds(1);
+};
+
 /// A database that does not know locks: it keeps records by collection and key, and changes several
-/// of them in one atomic step. StoreOver makes a Store of it. Its functions throw Error; after any
-/// other exception the outcome is in doubt. Thread-safe.
+/// of them in one atomic step. StoreOver makes a Store of it. Its functions throw Error, and
+/// RacedException for what is to be done again; after any other exception the outcome is in doubt.
+/// Thread-safe.
 class DOCLOCK_EXPORT RecordStore {
  public:
   /// What a transaction may do.
   enum class Access : std::uint8_t { kRead, kWrite };
 
-  /// One atomic step. It sees everything that was committed before it began, and no other writing
-  /// transaction, of any process, runs beside it. Loads and scans need not see its own changes. If
-  /// it is destroyed without Commit, nothing has changed. Used by one thread.
+  /// One atomic step. It sees everything that was committed before it began. One that only reads
+  /// shows all of it as it was at one moment. In one that writes, what it has loaded stays so until
+  /// the end: no other writing transaction, of any process, changes it, nor adds a record where
+  /// this one found none. (It is simplest if none runs beside it at all.) Loads and scans need not
+  /// see its own changes. If it is destroyed without Commit, nothing has changed. Used by one
+  /// thread.
   class DOCLOCK_EXPORT Transaction {
    public:
     Transaction() = default;
@@ -41,24 +65,42 @@ class DOCLOCK_EXPORT RecordStore {
     Transaction& operator=(const Transaction&) = delete;
     virtual ~Transaction();
 
-    /// Returns the record of a key, if there is one. @throws StoreException (kMalformed if the
-    /// stored record cannot be read)
-    virtual std::optional<Record> Load(const std::string& collection, const Key& key) = 0;
-    /// Shows every record of a collection to `visit`, in any order, until it returns false. A
-    /// record that cannot be read is shown with a lock that is null. `visit` does not use the
-    /// transaction.
-    virtual void Scan(const std::string& collection,
+    /// Returns the records of these keys, each in its place; nothing where there is none. One that
+    /// cannot be read has a lock that is null. The keys of one call differ, and are in their order,
+    /// as the collections of several calls are in that of their names: clients that wait for each
+    /// other do not do so in a circle. (Searches load again, in another order: throw
+    /// RacedException if the database finds a deadlock.)
+    virtual std::vector<std::optional<Record>> Load(const std::string& collection,
+                                                    std::span<const Key> keys) = 0;
+    /// Until the end no other writing transaction loads from this collection, nor has one that has
+    /// and goes on. Called before Load where a unique index looks at other documents, and before
+    /// PutSettings. The default does nothing: right if writing transactions follow one another.
+    virtual void LockCollection(const std::string& collection);
+    /// Shows the records of a collection that meet the filter's conditions to `visit`, in any
+    /// order, until it returns false. It may show others too, which are left out then. A record
+    /// that cannot be read is shown with a lock that is null. `visit` does not use the transaction.
+    /// No other transaction waits for one that has scanned.
+    virtual void Scan(const std::string& collection, const Filter& filter,
                       const std::function<bool(const Key&, Record&&)>& visit) = 0;
+    /// Returns the time by which leases end. The clock is the same for all processes that share the
+    /// records, and never goes back. Called after Load, or to scan. The default is BootClock, for
+    /// stores of one machine.
+    virtual TimePoint Now();
+    /// Returns the time of day, by which the store tells what is due (Filter::Due). The default is
+    /// this machine's.
+    virtual std::chrono::system_clock::time_point WallTime();
     /// Adds or replaces a record. Each is put or erased once.
     virtual void Put(const std::string& collection, const Key& key, const Record& record) = 0;
     /// Removes an existing record.
     virtual void Erase(const std::string& collection, const Key& key) = 0;
-    /// Returns the settings that PutSettings stored last; null at first.
+    /// Returns the settings that PutSettings stored last; null at first. Called after Load, or
+    /// LockCollection.
     virtual nlohmann::json Settings(const std::string& collection) = 0;
     /// Stores settings of the collection as a whole (its unique indexes).
     virtual void PutSettings(const std::string& collection, const nlohmann::json& settings) = 0;
     /// Makes all changes durable. Not called if there are none. @throws StoreException if nothing
-    /// has changed @throws InDoubtException if the changes may or may not be stored
+    /// has changed (RacedException: it is to be done again) @throws InDoubtException if the changes
+    /// may or may not be stored
     virtual void Commit() = 0;
   };
 
@@ -67,6 +109,9 @@ class DOCLOCK_EXPORT RecordStore {
   RecordStore& operator=(const RecordStore&) = delete;
   virtual ~RecordStore();
 
+  /// Returns its properties.
+  [[nodiscard]] virtual RecordTraits traits() const noexcept;
+
   /// Begins a transaction. The budget covers everything up to the end of Commit.
   /// @throws StoreException (kUnavailable if it cannot begin in time)
   virtual std::unique_ptr<Transaction> Begin(Access access, std::chrono::milliseconds budget) = 0;
@@ -74,32 +119,24 @@ class DOCLOCK_EXPORT RecordStore {
   /// Creates a collection unless it exists. Called once for each that is opened.
   virtual void Create(const std::string& collection) = 0;
 
-  /// Returns the time by which leases end. The clock is the same for all processes that share the
-  /// records, and never goes back. Called once for each transaction that needs the time, after
-  /// Begin. The default is BootClock, for stores of one machine.
-  [[nodiscard]] virtual TimePoint Now() const noexcept;
-
-  /// Returns the time of day, by which the store tells what is due (Filter::Due). The default is
-  /// this machine's. Must be thread-safe.
-  [[nodiscard]] virtual std::chrono::system_clock::time_point WallTime() const noexcept;
+  /// Tells the listeners of this collection, in every process, of what a committed transaction did.
+  /// Called by the thread that committed, without a transaction. A hint that is lost costs its
+  /// waiter a poll, so this need not wait, and what it throws is ignored. The default does nothing.
+  virtual void Tell(const std::string& collection, std::span<const LockHint> hints);
+  /// Calls `listener`, on any thread, with what Tell tells from now on, until the subscription
+  /// ends; with LockHint{} after hints may have been lost. The default hears nothing, and returns
+  /// null.
+  virtual std::unique_ptr<Subscription> Watch(const std::string& collection, HintListener listener);
 
   /// Identifies one run of the clock; a reboot of the machine begins another. Times of different
   /// runs are never compared. A lease of another run starts again when a write first meets it. The
   /// default goes with BootClock.
   [[nodiscard]] virtual std::string ClockRun() const;
-
-  /// Returns how much Now() may jump during one lease, as StoreTraits::clock_margin. The default is
-  /// 1 ms.
-  [[nodiscard]] virtual std::chrono::nanoseconds ClockMargin() const noexcept;
-
-  /// Do other processes use the records too? The default is yes.
-  [[nodiscard]] virtual bool IsShared() const noexcept;
 };
 
 /// Makes a Store whose locks and documents are records. It has every rule of locks. A batch of
-/// operations is one transaction, and a search reads every record: it is for small stores. Waiters
-/// of this process are woken at once; those of other processes poll. @throws std::invalid_argument
-/// for a null pointer.
+/// operations is one transaction. Waiters of this process are woken at once; those of other
+/// processes by RecordStore::Tell, or they poll. @throws std::invalid_argument for a null pointer.
 DOCLOCK_EXPORT std::shared_ptr<Store> StoreOver(std::shared_ptr<RecordStore> records);
 
 /// Returns a key as text that shows its type, for file names and columns: "s:order-7", "i:42",
@@ -108,5 +145,12 @@ DOCLOCK_EXPORT std::shared_ptr<Store> StoreOver(std::shared_ptr<RecordStore> rec
 DOCLOCK_EXPORT std::string KeyToText(const Key& key);
 /// Returns the key of such a text. @throws std::invalid_argument if it is no such text.
 DOCLOCK_EXPORT Key KeyFromText(const std::string& text);
+
+/// Returns a hint as text for RecordStore::Tell: ASCII of up to 200 characters, without the body.
+/// It has the lock id of a lock that was granted, so tell it to those only who may read the
+/// records.
+DOCLOCK_EXPORT std::string HintToText(const LockHint& hint);
+/// Returns the hint of such a text; LockHint{} of any other.
+DOCLOCK_EXPORT LockHint HintFromText(const std::string& text);
 
 }  // namespace doclock

@@ -6,22 +6,24 @@ class Member::Transaction final : public RecordStore::Transaction {
  public:
   explicit Transaction(Member& member) : member_(member) {}
 
-  std::optional<Record> Load(const std::string& collection, const Key& key) override {
-    const auto& records = member_.records_[collection];
-    const auto found = records.find(key);
-    return found == records.end() ? std::nullopt : std::optional(found->second);
+  std::vector<std::optional<Record>> Load(const std::string& collection,
+                                          std::span<const Key> keys) override {
+    std::vector<std::optional<Record>> records;
+    for (const Key& key : keys) records.push_back(Find(collection, key));
+    return records;
   }
-  void Scan(const std::string& collection,
+  TimePoint Now() override { return member_.clock_(); }
+  void Scan(const std::string& collection, const Filter&,
             const std::function<bool(const Key&, Record&&)>& visit) override {
     for (const auto& [key, record] : member_.records_[collection]) {
       if (!visit(key, Record(record))) return;
     }
   }
   void Put(const std::string& collection, const Key& key, const Record& record) override {
-    changes_.push_back({collection, key, Load(collection, key), record, member_.Now()});
+    changes_.push_back({collection, key, Find(collection, key), record, Now()});
   }
   void Erase(const std::string& collection, const Key& key) override {
-    changes_.push_back({collection, key, Load(collection, key), std::nullopt, member_.Now()});
+    changes_.push_back({collection, key, Find(collection, key), std::nullopt, Now()});
   }
   nlohmann::json Settings(const std::string& collection) override {
     return member_.settings_[collection];
@@ -32,6 +34,12 @@ class Member::Transaction final : public RecordStore::Transaction {
   void Commit() override { member_.commit_(std::move(changes_)); }
 
  private:
+  std::optional<Record> Find(const std::string& collection, const Key& key) const {
+    const auto& records = member_.records_[collection];
+    const auto found = records.find(key);
+    return found == records.end() ? std::nullopt : std::optional(found->second);
+  }
+
   Member& member_;
   std::vector<Change> changes_;
 };

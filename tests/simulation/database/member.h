@@ -42,7 +42,6 @@ class Member final : public RecordStore {
   std::unique_ptr<RecordStore::Transaction> Begin(Access access,
                                                   std::chrono::milliseconds budget) override;
   void Create(const std::string&) override {}
-  [[nodiscard]] TimePoint Now() const noexcept override { return clock_(); }
   [[nodiscard]] std::string ClockRun() const override { return "simulation"; }
 
  private:

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "doclock/errors.h"
+#include "doclock/export.h"
+
+namespace doclock {
+
+/// Another client was quicker, in a way that only the database noticed (by a deadlock, for
+/// instance), or the connection was lost before anything could be stored: nothing is. What was to
+/// be done is done again, ten times at most.
+class DOCLOCK_EXPORT RacedException : public StoreException {
+ public:
+  /// @param what is told if it happens each time
+  explicit RacedException(const std::string& what = "doclock: other clients were always quicker")
+      : StoreException(Errc::kUnavailable, what) {}
+  ~RacedException() override;
+};
+
+}  // namespace doclock

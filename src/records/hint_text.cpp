@@ -1,0 +1,32 @@
+#include "doclock/store/record_store.h"
+#include "doclock/uuid_json.h"
+
+namespace doclock {
+
+std::string HintToText(const LockHint& hint) {
+  nlohmann::json json = nlohmann::json::object();
+  if (hint.hash) json["hash"] = *hint.hash;
+  if (hint.grant) {
+    json["id"] = hint.grant->lock_id;
+    json["version"] = hint.grant->version;
+    json["born"] = hint.grant->born;
+  }
+  return json.dump();
+}
+
+LockHint HintFromText(const std::string& text) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    LockHint hint;
+    if (json.contains("hash")) hint.hash = json.at("hash").get<std::size_t>();
+    if (json.contains("id")) {
+      hint.grant = {json.at("id").get<Uuid>(), json.at("version").get<std::int64_t>(),
+                    json.at("born").get<Uuid>()};
+    }
+    return hint;
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+}  // namespace doclock
