@@ -126,13 +126,15 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   bool end_was_told = false;  ///< The Observer was called for the end. Guarded by the notifier.
   const bool named;           ///< See AcquireSpec.
   const LockMode mode;        ///< What it was granted as.
-  bool due_for_renewal =
-      false;               ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
-  bool abandoned = false;  ///< See Keeper::Abandoned. Guarded like `due`.
-  /// How many holders of this process in a row, up to this one, were handed the lock. Set before
-  /// the handle has it.
-  std::uint32_t handovers = 0;
+  /// What `due` is for: a renewal, or else the deadline. Guarded like it.
+  bool due_for_renewal : 1 = false;
+  bool abandoned : 1 = false;  ///< See Keeper::Abandoned. Guarded like `due`.
+  /// How many holders of this process in a row, up to this one, were handed the lock; it stops at
+  /// the highest number. Set before the handle has it.
+  std::uint16_t handovers = 0;
 };
+
+static_assert(sizeof(Lease) <= 216, "with its key it fits into 256 bytes");
 
 /// Orders leases by when the keeper checks them next.
 struct DueOrder {

@@ -1,5 +1,7 @@
 /// Releases of this process, and the waiters that they hand their locks to.
 
+#include <algorithm>
+#include <cstdint>
 #include <new>
 #include <thread>
 #include <utility>
@@ -10,6 +12,8 @@
 namespace doclock::detail {
 namespace {
 
+/// So far hand-overs are counted: where no other process can wait, they go on for ever.
+constexpr int kMostCounted = UINT16_MAX;
 /// How long local waiters stand back after `max_handovers` hand-overs in a row.
 constexpr std::chrono::milliseconds kStandBack{2};
 
@@ -47,7 +51,7 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     // What cannot be granted there is refused to the waiter itself, by its own attempt.
     const AcquireSpec& spec = next->spec;
     if (spec.min_hold.count() > 0 || !spec.group.empty() || !spec.insert) return release;
-  } else if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
+  } else if (lease.handovers >= engine_.options().max_handovers &&
              engine_.store().traits().others_may_wait) {
     // The store's queue has its own order.
     if (!engine_.store_has_queue()) waits.not_before = engine_.Now() + kStandBack;
@@ -55,7 +59,7 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   }
   waits.Claim(*next);
   release.next_ = next;
-  release.handovers_ = lease.handovers + 1;
+  release.handovers_ = static_cast<std::uint16_t>(std::min(lease.handovers + 1, kMostCounted));
   return release;
 }
 

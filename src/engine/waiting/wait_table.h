@@ -134,7 +134,7 @@ class WaitTable::Release {
   PendingPtr next_;
   bool marked_ = false;
   bool shared_ = false;
-  std::uint32_t handovers_ = 0;  ///< In a row, with this one.
+  std::uint16_t handovers_ = 0;  ///< In a row, with this one.
 };
 
 }  // namespace doclock::detail
