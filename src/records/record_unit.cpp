@@ -34,19 +34,23 @@ void RecordUnit::Load(std::span<Change> documents) {
 }
 
 void RecordUnit::LoadOf(RecordCollection& collection, std::span<Change> documents) {
-  using locking::Access;
-  const bool writes_bodies = access_ != Access::kRead && access_ != Access::kRenew;
-  if (writes_bodies && collection.is_unique()) {
-    transaction_->LockCollection(collection.name());
-    locked_.push_back(&collection);
-  }
   std::vector<Key> keys;
   for (const Change& document : documents) keys.push_back(*document.key);
-  std::vector<std::optional<Record>> records = transaction_->Load(collection.name(), keys);
-  now_.reset();  // it may have waited
+  std::vector<std::optional<Record>> records = LoadKeys(collection, keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (records.at(i)) Show(documents[i], *std::move(records[i]));
   }
+}
+
+std::vector<std::optional<Record>> RecordUnit::LoadKeys(RecordCollection& collection,
+                                                        std::span<const Key> keys) {
+  using locking::Access;
+  const bool writes_bodies = access_ != Access::kRead && access_ != Access::kRenew;
+  const auto [locks, first] = locks_.try_emplace(&collection, collection.is_unique());
+  if (first && locks->second && writes_bodies) transaction_->LockCollection(collection.name());
+  auto records = transaction_->Load(collection.name(), keys);
+  now_.reset();  // it may have waited
+  return records;
 }
 
 void RecordUnit::Show(Change& document, Record&& record) {
@@ -64,7 +68,7 @@ bool RecordUnit::IsRefused(UniqueCheck& check, Change& change) {
   if (change.was != nullptr && change.was->body.IsSameAs(body)) return false;
   auto& collection = static_cast<RecordCollection&>(*change.collection);
   if (!check.Has(collection.name())) return false;
-  if (std::find(locked_.begin(), locked_.end(), &collection) == locked_.end()) {
+  if (!locks_.at(&collection)) {
     collection.SetUnique();  // another process has made the index
     throw RacedException();
   }
@@ -126,7 +130,7 @@ void RecordUnit::Scan(Collection& collection, const Filter& filter,
   };
   const auto scan = [&](FirstRows& rows) {
     if (const auto key = EqualKey(filter)) {
-      auto records = transaction_->Load(collection.name(), {&*key, 1});
+      auto records = LoadKeys(static_cast<RecordCollection&>(collection), {&*key, 1});
       if (records.at(0)) show(rows, *key, *std::move(records[0]));
       return;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ class RecordUnit final : public locking::Unit {
  private:
   /// @param documents of one collection
   void LoadOf(RecordCollection& collection, std::span<locking::Change> documents);
+  std::vector<std::optional<Record>> LoadKeys(RecordCollection& collection,
+                                              std::span<const Key> keys);
   void Show(locking::Change& document, Record&& record);
   /// Looks whether a unique index refuses a change; that is its outcome then.
   bool IsRefused(UniqueCheck& check, locking::Change& change);
@@ -46,7 +49,9 @@ class RecordUnit final : public locking::Unit {
   const std::string run_;
   const locking::Access access_;
   std::optional<TimePoint> now_;
-  std::vector<const Collection*> locked_;
+  /// The collections that it has loaded from. True: it locked them first, as it must for unique
+  /// indexes.
+  std::map<const Collection*, bool> locks_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
 };
 
