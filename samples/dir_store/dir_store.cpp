@@ -2,6 +2,7 @@
 
 #include <doclock/errors.h>
 
+#include <stdexcept>
 #include <utility>
 
 #include "files.h"
@@ -33,17 +34,21 @@ fs::path PathOf(const std::string& collection, const Key& key) {
   return path / (hex + kEnding);
 }
 
-/// The key of a path below the collection's folder.
-Key KeyAt(const fs::path& relative) {
+/// The key of a path below the collection's folder; nothing if it is another file's.
+std::optional<Key> KeyAt(const fs::path& relative) {
   std::string hex;
   fs::path bare = relative;
   bare.replace_extension();
   for (const fs::path& part : bare) hex += part.string();
   std::string text;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    text += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  try {
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+      text += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+    }
+    return doclock::KeyFromText(text);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
   }
-  return doclock::KeyFromText(text);
 }
 
 Json ToJson(const Record& record) {
@@ -80,9 +85,10 @@ class DirTransaction final : public doclock::RecordStore::Transaction {
     const fs::path documents = root_ / collection / kDocuments;
     for (const auto& entry : fs::recursive_directory_iterator(documents)) {
       if (entry.path().extension() != kEnding) continue;
-      const Key key = KeyAt(fs::relative(entry.path(), documents));
-      auto record = LoadOne(collection, key);
-      if (record && !visit(key, *std::move(record))) return;
+      const std::optional<Key> key = KeyAt(fs::relative(entry.path(), documents));
+      if (!key) continue;
+      auto record = LoadOne(collection, *key);
+      if (record && !visit(*key, *std::move(record))) return;
     }
   }
 

@@ -170,15 +170,16 @@ class Batch {
            std::vector<StoreOp*>& kept) {
     bool is_kept = false;
     const auto run = [&] {
-      const auto unit = database.Begin(AccessFor(ops_), deadline);
+      std::unique_ptr<Unit> unit;
       try {
+        unit = database.Begin(AccessFor(ops_), deadline);
         RunIn(*unit);
       } catch (const Raced&) {
         has_failed_ = true;
       } catch (const Kept&) {
         is_kept = true;
       } catch (const Error&) {
-        has_failed_ = unit->IsSpoilt();
+        has_failed_ = unit != nullptr && unit->IsSpoilt();
         if (!has_failed_) throw;
       }
     };

@@ -23,6 +23,7 @@ TimePoint RecordUnit::Now() {
 }
 
 void RecordUnit::Load(std::span<Change> documents) {
+  entries_.clear();
   for (auto first = documents.begin(); first != documents.end();) {
     Collection* const collection = first->collection;
     const auto end = std::find_if(first, documents.end(), [=](const Change& document) {
@@ -99,7 +100,10 @@ void RecordUnit::Commit(std::span<Change> changes) {
   transaction_->Commit();
   transaction_.reset();  // whoever is told need not wait for it
   for (Change* const change : put) change->outcome = OpStatus::kDone;
-  Tell(put);
+  try {
+    Tell(put);
+  } catch (...) {  // it is stored, and waiters poll
+  }
 }
 
 void RecordUnit::Tell(std::span<Change* const> put) {
@@ -111,29 +115,27 @@ void RecordUnit::Tell(std::span<Change* const> put) {
     static_cast<RecordCollection&>(*change->collection).watchers().Tell(hint);
     if (others) hints[change->collection->name()].push_back(hint);
   }
-  for (const auto& [collection, told] : hints) {
-    try {
-      records_.Tell(collection, told);
-    } catch (const std::exception&) {  // it is stored; waiters poll
-    }
-  }
+  for (const auto& [collection, told] : hints) records_.Tell(collection, told);
 }
 
 void RecordUnit::Scan(Collection& collection, const Filter& filter,
                       const std::function<bool(QueryRow&&)>& visit) {
+  TimePoint now{};
   const auto show = [&](FirstRows& rows, const Key& key, Record&& record) {
-    std::optional<ReadLock> stored = FromJson(record.lock, run_, Now());
+    std::optional<ReadLock> stored = FromJson(record.lock, run_, now);
     const rules::LockState lock = stored ? std::move(stored->state) : rules::LockState();
     // A malformed lock may be held; it is not free.
-    const bool locked = !stored || lock.IsLive(Now());
+    const bool locked = !stored || lock.IsLive(now);
     rows.Show({key, std::move(record.body), lock.version, lock.born, locked});
   };
   const auto scan = [&](FirstRows& rows) {
     if (const auto key = EqualKey(filter)) {
       auto records = LoadKeys(static_cast<RecordCollection&>(collection), {&*key, 1});
+      now = Now();
       if (records.at(0)) show(rows, *key, *std::move(records[0]));
       return;
     }
+    now = Now();
     transaction_->Scan(collection.name(), filter, [&](const Key& key, Record&& record) {
       show(rows, key, std::move(record));
       return true;
@@ -145,11 +147,12 @@ void RecordUnit::Scan(Collection& collection, const Filter& filter,
 std::string RecordUnit::ScanLocks(Collection& collection, const LockQuery& query,
                                   const std::string&,
                                   const std::function<bool(Candidate&&)>& visit) {
+  const TimePoint now = Now();
   const Filter all;
   transaction_->Scan(collection.name(), query.key ? detail::OfKey(all, *query.key) : all,
                      [&](const Key& key, Record&& record) {
                        if (query.key && *query.key != key) return true;
-                       std::optional<ReadLock> lock = FromJson(record.lock, run_, Now());
+                       std::optional<ReadLock> lock = FromJson(record.lock, run_, now);
                        Candidate candidate{key, {}, !TreeOf(record.body).empty(), !lock};
                        if (lock) {
                          candidate.restated = lock->begun_anew;

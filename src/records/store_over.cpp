@@ -18,13 +18,20 @@ using std::chrono::milliseconds;
 /// The timeout of operations without a budget.
 constexpr milliseconds kTimeout = std::chrono::seconds(10);
 
-/// Of this process, and of others.
+milliseconds LeftUntil(locking::Deadline deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+  return std::max(left, milliseconds(0));
+}
+
+/// Of this process, and of others. It may outlive the store.
 class BothSubscriptions final : public Subscription {
  public:
-  BothSubscriptions(std::unique_ptr<Subscription> here, std::unique_ptr<Subscription> elsewhere)
-      : here_(std::move(here)), elsewhere_(std::move(elsewhere)) {}
+  BothSubscriptions(std::shared_ptr<RecordStore> records, std::unique_ptr<Subscription> here,
+                    std::unique_ptr<Subscription> elsewhere)
+      : records_(std::move(records)), here_(std::move(here)), elsewhere_(std::move(elsewhere)) {}
 
  private:
+  const std::shared_ptr<RecordStore> records_;
   const std::unique_ptr<Subscription> here_;
   const std::unique_ptr<Subscription> elsewhere_;
 };
@@ -58,23 +65,22 @@ class RecordDatabase final : public locking::Database {
   std::unique_ptr<locking::Unit> Begin(locking::Access access,
                                        locking::Deadline deadline) override {
     const bool reads = access == locking::Access::kRead;
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    auto transaction =
-        records_->Begin(reads ? RecordStore::Access::kRead : RecordStore::Access::kWrite,
-                        std::max(left, milliseconds(0)));
+    auto transaction = records_->Begin(
+        reads ? RecordStore::Access::kRead : RecordStore::Access::kWrite, LeftUntil(deadline));
     return std::make_unique<records::RecordUnit>(*records_, std::move(transaction), run_, access);
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     auto here = static_cast<RecordCollection&>(collection).watchers().Add(listener);
     return std::make_unique<BothSubscriptions>(
-        std::move(here), records_->Watch(collection.name(), std::move(listener)));
+        records_, std::move(here), records_->Watch(collection.name(), std::move(listener)));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     if (index.held_locks) return;
-    locking::RunUntilUnraced(locking::Deadline::clock::now() + kTimeout, [&](bool) {
-      const auto transaction = records_->Begin(RecordStore::Access::kWrite, kTimeout);
+    const locking::Deadline deadline = locking::Deadline::clock::now() + kTimeout;
+    locking::RunUntilUnraced(deadline, [&](bool) {
+      const auto transaction = records_->Begin(RecordStore::Access::kWrite, LeftUntil(deadline));
       if (records::AddIndex(*transaction, collection.name(), index)) transaction->Commit();
     });
     if (index.unique) static_cast<RecordCollection&>(collection).SetUnique();

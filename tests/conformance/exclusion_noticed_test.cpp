@@ -96,6 +96,11 @@ INSTANTIATE_TEST_SUITE_P(All, RecordsWithoutALockOfMissingOnes,
                                                         "TakeEachOnce"})),
                          NameOfCheck);
 
+class RecordsThatShowWhatWasThere : public Records {};
+TEST_P(RecordsThatShowWhatWasThere, AreNoticed) { EXPECT_NE(Fault(Excludes::kOfStaleKeys), ""); }
+INSTANTIATE_TEST_SUITE_P(All, RecordsThatShowWhatWasThere,
+                         ::testing::ValuesIn(ChecksOf("CreateOnce")), NameOfCheck);
+
 class RecordsWithoutALockOfTheCollection : public Records {};
 TEST_P(RecordsWithoutALockOfTheCollection, AreNoticed) {
   EXPECT_NE(Fault(Excludes::kOfKeysAlone), "");

@@ -14,7 +14,8 @@ namespace {
 using Turn = std::unique_lock<std::timed_mutex>;
 
 bool ByKeys(Excludes excludes) {
-  return excludes == Excludes::kOfSameKeys || excludes == Excludes::kOfKeysAlone;
+  return excludes == Excludes::kOfSameKeys || excludes == Excludes::kOfKeysAlone ||
+         excludes == Excludes::kOfStaleKeys;
 }
 
 /// So long a transaction that others may wait for waits for them.
@@ -36,7 +37,11 @@ class MapTransaction final : public RecordStore::Transaction {
         excludes_(excludes),
         writes_(writes),
         budget_(budget),
-        turn_(std::move(turn)) {}
+        turn_(std::move(turn)) {
+    if (excludes_ != Excludes::kOfStaleKeys) return;
+    const std::lock_guard guard(shelf_->mutex);
+    snapshot_ = shelf_->records;
+  }
   MapTransaction(const MapTransaction&) = delete;
   MapTransaction& operator=(const MapTransaction&) = delete;
   ~MapTransaction() override { shelf_->locks.Remove(held_); }
@@ -54,7 +59,8 @@ class MapTransaction final : public RecordStore::Transaction {
     return records;
   }
   void LockCollection(const std::string& collection) override {
-    if (excludes_ == Excludes::kOfSameKeys) Lock(collection, std::nullopt);
+    const bool locks = ByKeys(excludes_) && excludes_ != Excludes::kOfKeysAlone;
+    if (locks) Lock(collection, std::nullopt);
   }
   void Scan(const std::string& collection, const Filter& filter,
             const std::function<bool(const Key&, Record&&)>& visit) override {
@@ -62,12 +68,16 @@ class MapTransaction final : public RecordStore::Transaction {
       const std::lock_guard guard(shelf_->mutex);
       return Records(collection);
     }();
+    scans_ = true;
     for (auto& [key, record] : records) {
-      const bool meets = Matches(filter, key, record.body);
-      if (meets && !visit(key, std::move(record))) return;
+      if (Matches(filter, key, record.body) && !visit(key, std::move(record))) break;
     }
+    scans_ = false;
   }
-  TimePoint Now() override { return clock_.Now(); }
+  TimePoint Now() override {
+    if (scans_) throw std::logic_error("the transaction is used while it scans");
+    return clock_.Now();
+  }
   std::chrono::system_clock::time_point WallTime() override { return clock_.WallTime(); }
   void Put(const std::string& collection, const Key& key, const Record& record) override {
     changes_.push_back({collection, key, record});
@@ -110,7 +120,7 @@ class MapTransaction final : public RecordStore::Transaction {
   }
   /// One that only reads shows all as it was when it first looked. With the shelf's mutex.
   const std::map<Key, Record>& Records(const std::string& collection) {
-    if (writes_ || !ByKeys(excludes_)) return shelf_->records[collection];
+    if (!snapshot_ && (writes_ || !ByKeys(excludes_))) return shelf_->records[collection];
     if (!snapshot_) snapshot_ = shelf_->records;
     return (*snapshot_)[collection];
   }
@@ -128,6 +138,7 @@ class MapTransaction final : public RecordStore::Transaction {
   const std::chrono::milliseconds budget_;
   Turn turn_;
   KeyLocks::Held held_;
+  bool scans_ = false;
   std::optional<std::map<std::string, std::map<Key, Record>>> snapshot_;
   std::vector<Change> changes_;
   std::map<std::string, Json> settings_;

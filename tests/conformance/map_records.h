@@ -24,6 +24,7 @@ enum class Excludes : std::uint8_t {
   kAll,
   kOfSameKeys,   ///< Those that load the same key, or lock the collection.
   kOfKeysAlone,  ///< As the former, but nobody locks a collection.
+  kOfStaleKeys,  ///< As the first but one, but it shows what was there when it began.
   kOfOneStore,   ///< Those of one store: a mutex stands in for the database's lock.
   kOfFoundRows,  ///< Those that have loaded a record: its row is locked, and a missing one is not.
   kNone,         ///< None: what is read is not locked.

@@ -107,6 +107,17 @@ TEST(RecordStores, ATransactionThatOthersForestallIsRunAgain) {
   EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(10))), OpStatus::kFailed);
 }
 
+TEST(RecordStores, ABatchThatOthersForestallIsRunOneByOne) {
+  const auto store = StoreOver(std::make_shared<Busy>(1));
+  const auto things = store->Open("things", {}, std::chrono::seconds(30));
+  const Key a("a"), b("b");
+  ReadOp one(*things, a), other(*things, b);
+  StoreOp* const batch[] = {&one, &other};
+  store->Execute(batch, std::chrono::seconds(10));
+  EXPECT_EQ(one.status, OpStatus::kMissing);
+  EXPECT_EQ(other.status, OpStatus::kMissing);
+}
+
 TEST(RecordStores, AHintThatIsLostLeavesTheResult) {
   EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(0))), OpStatus::kDone);
 }

@@ -36,8 +36,9 @@ struct RecordTraits {
   /// Does Watch hear what Tell tells, also in another process? Then waiters stand in a queue. (They
   /// do so in a store that is not shared in any case.)
   bool tells = false;
-  /// How many transactions are worthwhile at once (StoreTraits::lanes). More than one are if they
-  /// exclude each other by keys.
+  /// How many batches are worthwhile at once; if it is more than one, one of them is for renewals
+  /// alone. More than one are if transactions exclude each other by keys. Searches, purges,
+  /// transactions of several documents and what settles doubt come beside them.
   int lanes = 1;
   /// How much Now() may jump during one lease, as StoreTraits::clock_margin.
   std::chrono::nanoseconds clock_margin = std::chrono::milliseconds(1);
@@ -52,12 +53,13 @@ class DOCLOCK_EXPORT RecordStore {
   /// What a transaction may do.
   enum class Access : std::uint8_t { kRead, kWrite };
 
-  /// One atomic step. It sees everything that was committed before it began. One that only reads
-  /// shows all of it as it was at one moment. In one that writes, what it has loaded stays so until
-  /// the end: no other writing transaction, of any process, changes it, nor adds a record where
-  /// this one found none. (It is simplest if none runs beside it at all.) Loads and scans need not
-  /// see its own changes. If it is destroyed without Commit, nothing has changed. Used by one
-  /// thread.
+  /// One atomic step. One that only reads shows everything that was committed before it began, as
+  /// it was at one moment. In one that writes, Load shows what is committed once no other writing
+  /// transaction, of any process, can change it any more, nor add a record where this one finds
+  /// none; so it stays until the end. (It is simplest if none runs beside it at all. With locks of
+  /// keys, a snapshot that was taken before them shows too little.) Loads and scans need not see
+  /// its own changes. If it is destroyed without Commit, nothing has changed. Used by one thread.
+  /// RacedException may come from each function but those that return the time.
   class DOCLOCK_EXPORT Transaction {
    public:
     Transaction() = default;
@@ -69,25 +71,28 @@ class DOCLOCK_EXPORT RecordStore {
     /// cannot be read has a lock that is null. The keys of one call differ, and are in their order,
     /// as the collections of several calls are in that of their names: clients that wait for each
     /// other do not do so in a circle. (Searches load again, in another order: throw
-    /// RacedException if the database finds a deadlock.)
+    /// RacedException if the database finds a deadlock.) One key is waited for until the budget is
+    /// over. With several, do not wait longer than a moment, and throw RacedException: then each
+    /// operation of the batch is tried alone, and none fails because of the key of another one.
     virtual std::vector<std::optional<Record>> Load(const std::string& collection,
                                                     std::span<const Key> keys) = 0;
-    /// Until the end no other writing transaction loads from this collection, nor has one that has
-    /// and goes on. Called before Load where a unique index looks at other documents, and before
-    /// PutSettings. The default does nothing: right if writing transactions follow one another.
+    /// Waits for writing transactions that have loaded from this collection, and keeps others from
+    /// loading until this one ends; from then on Scan and Settings show what is committed. Called
+    /// before the first Load where a unique index looks at other documents, and before PutSettings.
+    /// The default does nothing: right if writing transactions follow one another.
     virtual void LockCollection(const std::string& collection);
-    /// Shows the records of a collection that meet the filter's conditions to `visit`, in any
-    /// order, until it returns false. It may show others too, which are left out then. A record
-    /// that cannot be read is shown with a lock that is null. `visit` does not use the transaction.
-    /// No other transaction waits for one that has scanned.
+    /// Shows each record of a collection that meets Filter::conditions() once to `visit`, in any
+    /// order, until that returns false. It may show others too, which are left out then; the rest
+    /// of the filter is not for it. A record that cannot be read is shown with a lock that is null.
+    /// `visit` does not use the transaction. A scan locks nothing.
     virtual void Scan(const std::string& collection, const Filter& filter,
                       const std::function<bool(const Key&, Record&&)>& visit) = 0;
     /// Returns the time by which leases end. The clock is the same for all processes that share the
-    /// records, and never goes back. Called after Load, or to scan. The default is BootClock, for
-    /// stores of one machine.
+    /// records, and never goes back. Called after a Load, or before a Scan, also as the first
+    /// function of all. The default is BootClock, for stores of one machine.
     virtual TimePoint Now();
-    /// Returns the time of day, by which the store tells what is due (Filter::Due). The default is
-    /// this machine's.
+    /// Returns the time of day, by which the store tells what is due (Filter::Due). May be the only
+    /// function that is called. The default is this machine's.
     virtual std::chrono::system_clock::time_point WallTime();
     /// Adds or replaces a record. Each is put or erased once.
     virtual void Put(const std::string& collection, const Key& key, const Record& record) = 0;
@@ -119,16 +124,20 @@ class DOCLOCK_EXPORT RecordStore {
   /// Creates a collection unless it exists. Called once for each that is opened.
   virtual void Create(const std::string& collection) = 0;
 
-  /// Tells the listeners of this collection, in every process, of what a committed transaction did.
-  /// Called by the thread that committed, without a transaction. A hint that is lost costs its
-  /// waiter a poll, so this need not wait, and what it throws is ignored. The default does nothing.
+  /// Tells the listeners of this collection, in other processes, of what a committed transaction
+  /// did. (Those of this store are told before; to hear it twice costs a request.) Called by the
+  /// thread that committed, after the transaction's end and before the caller's result: it must
+  /// return soon. A hint that is lost costs its waiter a poll, so what this throws is ignored. The
+  /// default does nothing.
   virtual void Tell(const std::string& collection, std::span<const LockHint> hints);
-  /// Calls `listener`, on any thread, with what Tell tells from now on, until the subscription
-  /// ends; with LockHint{} after hints may have been lost. The default hears nothing, and returns
-  /// null.
+  /// Calls `listener` with what Tell tells from now on, and with LockHint{} after hints may have
+  /// been lost. On any thread, on several at once too, but with no mutex that Watch or the
+  /// destructor of a subscription takes. That destructor waits for a call under way; none comes
+  /// after it. The store lives until then. The default hears nothing, and returns null.
   virtual std::unique_ptr<Subscription> Watch(const std::string& collection, HintListener listener);
 
-  /// Identifies one run of the clock; a reboot of the machine begins another. Times of different
+  /// Identifies one run of the clock; a reboot of the machine begins another, and none begins while
+  /// the store is open: it is asked once. Times of different
   /// runs are never compared. A lease of another run starts again when a write first meets it. The
   /// default goes with BootClock.
   [[nodiscard]] virtual std::string ClockRun() const;
