@@ -80,7 +80,7 @@ bool Join(CommitOp& commit, void* native) {
 }
 
 void RunGuarded(const CommitOp& commit, const std::function<void()>& run) {
-  Guarded(run, [&](const auto& settle) {
+  Guarded(run, [&](const auto& settle, bool) {
     ForEach(commit, [&](StoreOp& op) {
       op.MakePending();
       settle(op);

@@ -12,18 +12,19 @@
 namespace doclock::locking {
 
 /// Calls `run`. If it throws an Error, that is the result of the operations that `for_each_open`
-/// shows. @throws what else it throws; then they are pending
+/// shows, which is told whether something may be stored. @throws what else it throws; then they are
+/// pending
 template <class Run, class ForEachOpen>
 void Guarded(const Run& run, const ForEachOpen& for_each_open) {
   try {
     run();
   } catch (const InDoubtException& error) {
-    for_each_open([&](StoreOp& op) { op.Doubt(error.what()); });
+    for_each_open([&](StoreOp& op) { op.Doubt(error.what()); }, true);
   } catch (const Error& error) {
-    for_each_open([&](StoreOp& op) { op.Fail(error.errc(), error.what()); });
+    for_each_open([&](StoreOp& op) { op.Fail(error.errc(), error.what()); }, false);
   } catch (...) {
     // What was decided may be stored, or not.
-    for_each_open([](StoreOp& op) { op.status = OpStatus::kPending; });
+    for_each_open([](StoreOp& op) { op.status = OpStatus::kPending; }, true);
     throw;
   }
 }

@@ -20,10 +20,12 @@ namespace doclock::locking {
 namespace {
 
 /// Its result is not what was decided: neither a document nor an entry of a queue was stored.
-void Void(StoreOp& op) noexcept {
-  if (op.kind != OpKind::kAcquire) return;
+/// Returns whether such an entry was to be.
+bool Void(StoreOp& op) noexcept {
+  if (op.kind != OpKind::kAcquire) return false;
   auto& acquire = static_cast<AcquireOp&>(op);
-  acquire.created = acquire.queued = false;
+  acquire.created = false;
+  return std::exchange(acquire.queued, false);
 }
 
 /// Forgets what was decided in a unit that stored nothing.
@@ -32,17 +34,19 @@ void Reset(StoreOp& op) noexcept {
   op.MakePending();
 }
 
-/// What was decided may not be stored. One that is busy still is.
-void Reopen(StoreOp& op) noexcept {
-  Void(op);
-  if (op.status != OpStatus::kBusy) op.status = OpStatus::kPending;
+/// What was decided may not be stored. One that is busy still is, unless its entry may be stored:
+/// whoever is busy and not told of an entry does not take it back.
+/// @param in_doubt may it be stored?
+void Reopen(StoreOp& op, bool in_doubt) noexcept {
+  const bool may_stand = Void(op) && in_doubt;
+  if (op.status != OpStatus::kBusy || may_stand) op.status = OpStatus::kPending;
 }
 
 /// Gives an operation the outcome of its change.
 void Settle(StoreOp& op, const Change& change) {
   if (!change.IsDecided() || change.outcome == OpStatus::kDone) return;
   if (change.blocked || change.raced) return Reset(op);
-  Void(op);
+  Reopen(op, change.outcome == OpStatus::kInDoubt);
   if (op.status == OpStatus::kBusy) return;
   op.status = change.outcome;
   op.detail = std::make_unique<OpDetail>(*change.detail);
@@ -52,7 +56,7 @@ void Settle(StoreOp& op, const Change& change) {
 void TryEach(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   for (StoreOp* const op : ops) Reset(*op);
   Guarded([&] { database.Try(ops, deadline); },
-          [&](const auto& settle) {
+          [&](const auto& settle, bool) {
             for (StoreOp* const op : ops) {
               if (op->status == OpStatus::kPending) settle(*op);
             }
@@ -125,8 +129,8 @@ class Lone {
   }
 
   template <class F>
-  void IfOpen(const F& settle) {
-    if (tried_ || change_.IsDecided()) Reopen(op_);
+  void IfOpen(const F& settle, bool in_doubt) {
+    if (tried_ || change_.IsDecided()) Reopen(op_, in_doubt);
     if (op_.status == OpStatus::kPending) settle(op_);
   }
 
@@ -183,7 +187,7 @@ class Batch {
         if (!has_failed_) throw;
       }
     };
-    Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
+    Guarded(run, [&](const auto& settle, bool in_doubt) { ForEachOpen(settle, in_doubt); });
     if (is_kept) {
       std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
       return false;
@@ -220,9 +224,9 @@ class Batch {
   /// those that need a unit of their own. If that throws, because memory runs out, none of them has
   /// a result that is not true.
   template <class F>
-  void ForEachOpen(const F& settle) {
+  void ForEachOpen(const F& settle, bool in_doubt) {
     for (std::size_t i = 0; i < of_.size(); ++i) {
-      if (of_[i] == kTried || changes_[of_[i]].IsDecided()) Reopen(*ops_[i]);
+      if (of_[i] == kTried || changes_[of_[i]].IsDecided()) Reopen(*ops_[i], in_doubt);
     }
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (ops_[i]->status == OpStatus::kPending && !NeedsItsOwn(i)) settle(*ops_[i]);
@@ -295,7 +299,8 @@ void ExecuteOne(StoreOp& op, const Run& run) {
       LeaveKept(op);
     }
   };
-  Guarded(run_unless_kept, [&](const auto& settle) { lone.IfOpen(settle); });
+  Guarded(run_unless_kept,
+          [&](const auto& settle, bool in_doubt) { lone.IfOpen(settle, in_doubt); });
 }
 
 void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {

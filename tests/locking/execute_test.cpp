@@ -170,6 +170,33 @@ TEST_F(Races, WhatFailsHasCreatedNothing) {
   }
 }
 
+/// A waiter that is told of no entry leaves none when it goes; one in doubt does.
+TEST_F(Races, AnEntryThatMayBeStoredIsInDoubt) {
+  things_.Create(a_);
+  things_.Create(b_);
+  const auto wait = [&](const Key& key) {
+    AcquireOp op(things_.collection(), key);
+    op.grant.lock_id = FreshId();
+    op.grant.ttl = kTtl;
+    op.grant.queue_for = kTtl;
+    return op;
+  };
+  const std::pair<std::exception_ptr, OpStatus> failures[] = {
+      {std::make_exception_ptr(InDoubtException("the answer was lost")), OpStatus::kInDoubt},
+      {std::make_exception_ptr(StoreException(Errc::kUnavailable, "the disk is full")),
+       OpStatus::kBusy}};
+  for (const auto& [failure, expected] : failures) {
+    shelf_.failure = failure;
+    AcquireOp alone = wait(a_), first = wait(a_), second = wait(b_);
+    things_.Execute({&alone});
+    things_.Execute({&first, &second});
+    for (const AcquireOp* const op : {&alone, &first, &second}) {
+      EXPECT_EQ(op->status, expected);
+      EXPECT_FALSE(op->queued);
+    }
+  }
+}
+
 /// Leases of another run of the clock begin anew whenever they are loaded, until one is stored.
 TEST_F(Races, AWriteThatIsRefusedStoresWhatIsRestated) {
   things_.Create(a_, {});
