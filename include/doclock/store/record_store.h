@@ -45,9 +45,9 @@ struct RecordTraits {
 };
 
 /// A database that does not know locks: it keeps records by collection and key, and changes several
-/// of them in one atomic step. StoreOver makes a Store of it. Its functions throw Error, and
-/// RacedException for what is to be done again; after any other exception the outcome is in doubt.
-/// Thread-safe.
+/// of them in one atomic step. StoreOver makes a Store of it. Its functions throw Error; Begin and
+/// a transaction may throw RacedException for what is to be done again. After any other exception
+/// the outcome is in doubt. Thread-safe.
 class DOCLOCK_EXPORT RecordStore {
  public:
   /// What a transaction may do.
@@ -137,9 +137,8 @@ class DOCLOCK_EXPORT RecordStore {
   virtual std::unique_ptr<Subscription> Watch(const std::string& collection, HintListener listener);
 
   /// Identifies one run of the clock; a reboot of the machine begins another, and none begins while
-  /// the store is open: it is asked once. Times of different
-  /// runs are never compared. A lease of another run starts again when a write first meets it. The
-  /// default goes with BootClock.
+  /// the store is open: it is asked once. Times of different runs are never compared. A lease of
+  /// another run starts again when a write first meets it. The default goes with BootClock.
   [[nodiscard]] virtual std::string ClockRun() const;
 };
 
