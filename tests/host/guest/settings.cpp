@@ -25,25 +25,8 @@
 #include <sqlite3.h>
 #endif
 
-// LeakSanitizer's, where it is there.
-extern "C" void __lsan_disable() __attribute__((weak));
-extern "C" void __lsan_enable() __attribute__((weak));
-
 namespace doclock::host_test {
 namespace {
-
-/// glibc forgets the list of folders that it makes of LOCPATH.
-class LeaksOfLocales {
- public:
-  LeaksOfLocales() {
-    if (__lsan_disable != nullptr) __lsan_disable();
-  }
-  ~LeaksOfLocales() {
-    if (__lsan_enable != nullptr) __lsan_enable();
-  }
-  LeaksOfLocales(const LeaksOfLocales&) = delete;
-  LeaksOfLocales& operator=(const LeaksOfLocales&) = delete;
-};
 
 void Check(bool done, const char* what) {
   if (!done) throw std::runtime_error(std::string("cannot set ") + what);
@@ -51,13 +34,11 @@ void Check(bool done, const char* what) {
 
 /// For C, and for streams of C++: these group digits, too.
 void SetLocale(const char* name) {
-  const LeaksOfLocales ignored;
   std::locale::global(std::locale(name));
   Check(::setlocale(LC_ALL, name) != nullptr, name);
 }
 
 void SetThreadLocale() {
-  const LeaksOfLocales ignored;
   const locale_t locale = ::newlocale(LC_ALL_MASK, "de_DE.UTF-8", nullptr);
   Check(locale != nullptr, "the thread's locale");
   ::uselocale(locale);
