@@ -1,7 +1,6 @@
 #include "records/record_unit.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "document/json/row_filter.h"
@@ -47,8 +46,9 @@ std::vector<std::optional<Record>> RecordUnit::LoadKeys(RecordCollection& collec
                                                         std::span<const Key> keys) {
   using locking::Access;
   const bool writes_bodies = access_ != Access::kRead && access_ != Access::kRenew;
-  const auto [locks, first] = locks_.try_emplace(&collection, collection.is_unique());
-  if (first && locks->second && writes_bodies) transaction_->LockCollection(collection.name());
+  const auto [locks, first] =
+      locks_.try_emplace(&collection, writes_bodies && collection.is_unique());
+  if (first && locks->second) transaction_->LockCollection(collection.name());
   auto records = transaction_->Load(collection.name(), keys);
   now_.reset();  // it may have waited
   return records;

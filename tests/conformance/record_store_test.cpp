@@ -35,14 +35,20 @@ class FullDisk : public RecordStore {
   void Create(const std::string&) override {}
 };
 
+/// Locks a document that it inserts.
+AcquireOp Create(Collection& things, const Key& key) {
+  AcquireOp op(things, key);
+  op.grant.lock_id = NewUuid();
+  op.grant.ttl = std::chrono::seconds(30);
+  op.insert = Body::FromJson({{"n", 1}});
+  return op;
+}
+
 TEST(RecordStores, AnyOtherExceptionLeavesTheOperationInDoubt) {
   const auto store = StoreOver(std::make_shared<FullDisk>());
   const auto things = store->Open("things", {}, std::chrono::seconds(30));
   const Key key("a");
-  AcquireOp op(*things, key);
-  op.grant.lock_id = NewUuid();
-  op.grant.ttl = std::chrono::seconds(30);
-  op.insert = Body::FromJson({{"n", 1}});
+  AcquireOp op = Create(*things, key);
   StoreOp* const batch[] = {&op};
   EXPECT_THROW(store->Execute(batch, std::chrono::seconds(1)), std::runtime_error);
   EXPECT_EQ(op.status, OpStatus::kPending) << "the engine takes it for one in doubt";
@@ -87,10 +93,7 @@ class Busy final : public RecordStore {
 OpStatus InsertAndRelease(Store& store) {
   const auto things = store.Open("things", {}, std::chrono::seconds(30));
   const Key key("a");
-  AcquireOp acquire(*things, key);
-  acquire.grant.lock_id = NewUuid();
-  acquire.grant.ttl = std::chrono::seconds(30);
-  acquire.insert = Body::FromJson({{"n", 1}});
+  AcquireOp acquire = Create(*things, key);
   StoreOp* const first[] = {&acquire};
   store.Execute(first, std::chrono::seconds(10));
   if (acquire.status != OpStatus::kDone) return acquire.status;
