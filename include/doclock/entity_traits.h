@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "doclock/body.h"
 #include "doclock/detail/to_json.h"
 #include "doclock/key.h"
 #include "doclock/lock_fields.h"
@@ -77,6 +78,15 @@ struct DefaultEntityTraits {
 /// specialise it in the namespace doclock.
 template <class T>
 struct EntityTraits : DefaultEntityTraits<T> {};
+
+/// A Body is an entity too: the whole document as it is stored, with all digits of its numbers.
+template <>
+struct EntityTraits<Body> : DefaultEntityTraits<Body> {
+  /// Returns the body's tree.
+  static nlohmann::json ToJson(const Body& body) { return body.json(); }
+  /// Returns a body that has this tree.
+  static Body FromJson(const nlohmann::json& tree) { return Body::FromJson(tree); }
+};
 
 /// T has a JSON form.
 template <class T>

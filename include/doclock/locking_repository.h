@@ -39,8 +39,9 @@ class Transaction;
 ///
 /// **Keys.** Pass a key as the type that EntityTraits<T>::GetKey returns, or as a Key; see Target.
 ///
-/// **Stored fields** that T does not know stay as they are, in nested objects too, as long as an
-/// object stays one. An array that T did not change stays as it is stored; one that T changed is
+/// **Stored fields** that T does not know stay as they are, with all digits of their numbers, in
+/// nested objects too, as long as an object stays one. So do the digits of a number that T does not
+/// change. An array that T did not change stays as it is stored; one that T changed is
 /// replaced.
 ///
 /// **Errors.** Verbs that lock throw

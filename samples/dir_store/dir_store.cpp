@@ -53,14 +53,16 @@ std::optional<Key> KeyAt(const fs::path& relative) {
 
 Json ToJson(const Record& record) {
   Json json{{"lock", record.lock}};
-  if (record.body) json["body"] = record.body.json();
+  // As text: a tree would round its numbers.
+  if (record.body) json["body"] = record.body.text();
   return json;
 }
 
-Record FromJson(Json json) {
+Record FromJson(const Json& json) {
   Record record;
-  record.lock = std::move(json.at("lock"));
-  if (json.contains("body")) record.body = doclock::Body::FromJson(std::move(json.at("body")));
+  record.lock = json.at("lock");
+  if (json.contains("body"))
+    record.body = doclock::Body::FromText(json.at("body").get<std::string>());
   return record;
 }
 

@@ -32,12 +32,16 @@ void CheckDepth(const Collection& collection, const Key& key, const nlohmann::js
 }
 
 Body Seal(const Collection& collection, const Key& key, nlohmann::json tree, const Body& base) {
+  return Seal(collection, key, Body::FromJson(std::move(tree), base), base);
+}
+
+Body Seal(const Collection& collection, const Key& key, Body body, const Body& base) {
   try {
-    CheckBody(tree, collection.fields(), TreeOf(base));
+    CheckBody(body, collection.fields(), base);
   } catch (const DocumentException& error) {
     RefuseBody(collection, key, error.what());
   }
-  return Body::FromJson(std::move(tree));
+  return body;
 }
 
 const nlohmann::json& TreeOf(const Body& body) {

@@ -199,6 +199,8 @@ class DOCLOCK_EXPORT Unit {
   [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
   /// The least version that a new document may have (LockState::floor).
   [[nodiscard]] virtual std::int64_t floor() const noexcept { return 0; }
+  /// Refuses a body that the database cannot hold. @throws DocumentException naming the member
+  virtual void CheckBody(const Body&) const {}
   /// Carries out an operation before anything is loaded, if that is one small step which does what
   /// the rules would do; Commit stores it, and tells waiters (if the database is immediate, it is
   /// stored at once, and nobody waits for it). False: it is left pending, and nothing has changed.

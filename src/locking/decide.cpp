@@ -28,8 +28,9 @@ Body Changed(const Body& body, const Body& base) {
 }
 
 /// Settles the operation and returns false if the body holds text that is not valid UTF-8, and that
-/// `base` does not hold.
-bool HasGoodText(StoreOp& op, const Body& body, const Body& base) {
+/// `base` does not hold. @throws DocumentException if the database cannot hold the body
+bool IsGood(StoreOp& op, const Body& body, const Body& base, const Unit& unit) {
+  unit.CheckBody(body);
   if (body.IsUtf8() || (base && Changed(body, base).IsUtf8())) return true;
   op.Fail(Errc::kDocument, "the body holds a string that is not valid UTF-8");
   return false;
@@ -65,7 +66,7 @@ void Tell(Change& document, bool concerns_waiters, const Entry& entry) noexcept 
 }
 
 void Create(AcquireOp& op, Change& document, Unit& unit) {
-  if (!HasGoodText(op, op.insert, {})) return;
+  if (!IsGood(op, op.insert, {}, unit)) return;
   Entry& entry = document.Edit();
   entry.body = op.body = op.insert;
   entry.lock.floor = unit.floor();
@@ -98,7 +99,7 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   const TimePoint now = TimeFor(op, was.lock, unit);
   if (!rules::MayWrite(op, was.lock, now)) return;
   Body body = NewBody(op.body, &was, op.merge);
-  if (body && !HasGoodText(op, body, op.merge ? was.body : op.base)) return;
+  if (body && !IsGood(op, body, op.merge ? was.body : op.base, unit)) return;
   Entry& entry = document.Edit(static_cast<bool>(body));
   rules::Write(op, entry.lock, now, unit.instance());  // may throw: before the body
   Put(std::move(body), op.base && !op.merge ? &op.base : nullptr, entry, document);
@@ -112,7 +113,7 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   if (!rules::MaySave(op, was == nullptr ? nullptr : &was->lock, now)) return;
   const bool erases = op.save == SaveKind::kErase;
   Body body = erases ? Body() : NewBody(op.body, was);
-  if (body && !HasGoodText(op, body, op.base)) return;
+  if (body && !IsGood(op, body, op.base, unit)) return;
   Entry& entry = document.Edit(static_cast<bool>(body));
   if (was == nullptr) {
     entry.lock.born = NewUuid();

@@ -74,6 +74,7 @@ struct AgeingDatabase : mongo_test::Database {
 Backend MakeBackend(const std::string& uri) {
   auto database = std::make_shared<AgeingDatabase>(uri);
   Backend backend;
+  backend.keeps_literals = false;
   backend.clock = std::make_shared<ManualClock>();
   backend.open_another = [uri = database->uri()] { return OpenMongodbStore(uri); };
   backend.store = backend.open_another();

@@ -85,6 +85,7 @@ Backend MakePostgresql() {
                       columns.substr(0, columns.size() - 1) + ", " +
                       schema->raw().Quote(body.text()) + ")");
   };
+  backend.keeps_all_json = backend.keeps_literals = false;
   backend.remains = schema;
   return backend;
 }

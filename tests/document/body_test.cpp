@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -43,6 +44,70 @@ TEST(Body, RefusesTextNestedTooDeepAndCountsNoBracketsInStrings) {
   EXPECT_EQ(quoted.json().at("b"), json::array({json::array()}));
 }
 
+/// `tree`, over what is stored.
+std::string Over(const std::string& stored, const json& tree) {
+  return Body::FromJson(tree, Body::FromText(stored)).text();
+}
+
+TEST(Body, KeepsTheDigitsOfNumbersThatStay) {
+  for (const std::string number :
+       {"12345678901234567.89", "18446744073709551617", "18446744073709551615", "1.50",
+        "0.12345678901234567890123", "1e400", "-1e-400", "-0", "0e000", "1E+2",
+        "-9223372036854775809"}) {
+    const std::string stored = R"({"a":)" + number + R"(,"b":[1,)" + number + R"(,{"c":)" + number +
+                               R"(}],"d":{"e":)" + number + "}}";
+    json tree = Body::FromText(stored).json();
+    EXPECT_EQ(Over(stored, tree), stored);
+    tree["new"] = 1;
+    EXPECT_EQ(Over(stored, tree), stored.substr(0, stored.size() - 1) + R"(,"new":1})");
+    tree = {{"d", {{"e", tree["d"]["e"]}, {"f", 1.5}}}};
+    EXPECT_EQ(Over(stored, tree), R"({"d":{"e":)" + number + R"(,"f":1.5}})");
+  }
+  const std::string long_number = std::string(5000, '7') + "." + std::string(5000, '3');
+  const std::string stored = R"({"a":)" + long_number + "}";
+  EXPECT_EQ(Over(stored, Body::FromText(stored).json()), stored);
+}
+
+TEST(Body, WritesNumbersThatChangeAsTheyAre) {
+  const std::string stored = R"({"a":1.50,"b":12345678901234567.89,"c":[1.50,2.50],"d":1e400})";
+  EXPECT_EQ(Over(stored, {{"a", 1.25}}), R"({"a":1.25})");
+  EXPECT_EQ(Over(stored, {{"a", "1.50"}}), R"({"a":"1.50"})");
+  EXPECT_EQ(Over(stored, {{"x", 1.5}}), R"({"x":1.5})");
+  EXPECT_EQ(Over(stored, {{"c", {2.5, 2.5}}}), R"({"c":[2.5,2.50]})");
+  EXPECT_EQ(Over(stored, {{"c", {{"0", 1.5}}}}), R"({"c":{"0":1.5}})");
+  EXPECT_EQ(Over(stored, {{"d", 1}}), R"({"d":1})");
+  // T reads a whole number.
+  EXPECT_EQ(Over(stored, {{"b", 12345678901234568}}), R"({"b":12345678901234567.89})");
+  EXPECT_EQ(Over(stored, {{"b", 12345678901234569}}), R"({"b":12345678901234569})");
+}
+
+TEST(Body, HasInfinityForANumberBeyondTheRangeOfDouble) {
+  const json tree = Body::FromText(R"({"a":[1e400,-1e400],"b":0e00,"c":1e-400})").json();
+  EXPECT_EQ(tree.at("a")[0], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(tree.at("a")[1], -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(tree.at("b"), 0.0);
+  EXPECT_EQ(tree.at("c"), 0.0);
+}
+
+TEST(Body, HasTheLastOfTwoMembersOfOneName) {
+  EXPECT_EQ(Body::FromText(R"({"a":1,"a":2})").json(), json({{"a", 2}}));
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {R"({"a":1.50,"a":1.5})", R"({"a":1.5})"},
+      {R"({"a":1.5,"a":1.50})", R"({"a":1.50})"},
+      {R"({"a":{"b":1.50},"a":{"b":1.5}})", R"({"a":{"b":1.5}})"},
+      {R"({"a":[1.50],"a":{"b":2.50},"a":[3.50]})", R"({"a":[3.50]})"}};
+  for (const auto& [stored, kept] : cases) {
+    EXPECT_EQ(Over(stored, Body::FromText(stored).json()), kept);
+  }
+}
+
+TEST(Body, ManyNumbersBeyondTheRangeAreReadAtOnce) {
+  std::string stored = R"({"a":[1e400)";
+  for (int i = 0; i < 100'000; ++i) stored += ",1e400";
+  stored += "]}";
+  EXPECT_EQ(Over(stored, Body::FromText(stored).json()), stored);
+}
+
 TEST(Body, CopiesShareTheForms) {
   const Body first = Body::FromText("{}");
   const Body second = first;
@@ -53,8 +118,9 @@ TEST(Body, CopiesShareTheForms) {
 TEST(Body, NamesUnreadableTextWithoutQuotingIt) {
   using namespace std::string_literals;
   for (const std::string& text :
-       {""s, "{secret"s, "[1]"s, "null"s, "7"s, "{\"a\":1e999}"s, "{\"a\":\"\xff\"}"s,
-        "{\"a\":1}\0"s, "{\"a\":1}\0{secret"s, "{\"a\":\"\0\"}"s}) {
+       {""s, "{secret"s, "[1]"s, "null"s, "7"s, "{\"a\":1e999,}"s, "{\"a\":1.e999}"s,
+        "{\"a\":01e999}"s, "{\"a\":[1e999-1]}"s, "{\"a\":\"\xff\"}"s, "{\"a\":1}\0"s,
+        "{\"a\":1}\0{secret"s, "{\"a\":\"\0\"}"s}) {
     const Body body = Body::FromText(text);
     for (int again = 0; again < 2; ++again) {
       try {

@@ -15,7 +15,7 @@ using nlohmann::json;
 /// Why a body was refused; empty if it was not.
 std::string Refusal(const json& body) {
   try {
-    CheckBody(body, LockFieldNames{});
+    CheckBody(Body::FromJson(body), LockFieldNames{});
     return {};
   } catch (const DocumentException& error) {
     return error.what();
@@ -92,7 +92,7 @@ TEST(CheckBody, LeavesWhatOthersStored) {
     json body = base;
     body[name] = value;
     try {
-      CheckBody(body, LockFieldNames{}, base);
+      CheckBody(Body::FromJson(body), LockFieldNames{}, Body::FromJson(base));
       return false;
     } catch (const DocumentException& error) {
       return std::string(error.what()).find(name) != std::string::npos;
@@ -105,7 +105,24 @@ TEST(CheckBody, LeavesWhatOthersStored) {
   EXPECT_TRUE(refuses("$new", 1));
   json large = base;
   large["mine"] = std::string(kMaxBodyBytes, 'x');
-  EXPECT_THROW(CheckBody(large, LockFieldNames{}, base), DocumentException);
+  EXPECT_THROW(CheckBody(Body::FromJson(large), LockFieldNames{}, Body::FromJson(base)),
+               DocumentException);
+}
+
+TEST(CheckBody, LeavesANumberWhereItIsStored) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Body base = Body::FromJson({{"o", {{"x", infinity}, {"n", UINT64_MAX}, {"mine", 1}}}});
+  const auto check = [&](const json& body) {
+    CheckBody(Body::FromJson(body), LockFieldNames{}, base);
+  };
+  EXPECT_NO_THROW(check({{"o", {{"x", infinity}, {"n", UINT64_MAX}, {"mine", 2}}}}));
+  EXPECT_THROW(check({{"o", {{"y", infinity}}}}), DocumentException);
+  EXPECT_THROW(check({{"o", {{"x", -infinity}}}}), DocumentException);
+  EXPECT_NO_THROW(CheckBody(Body::FromText(R"({"o":[1e400,18446744073709551615]})"), {}));
+}
+
+TEST(CheckBody, NamesTheMemberByItsPath) {
+  EXPECT_THAT(Refusal({{"a", {1, {{"b", "\xff"}}}}}), ::testing::HasSubstr("\"a[1].b\""));
 }
 
 TEST(CheckBody, MeasuresTheTextExactly) {

@@ -30,7 +30,7 @@ json ReadBack(const Doc& doc) {
 void TryJson(const std::string& text) {
   const Body body = Body::FromText(text);
   try {
-    detail::CheckBody(body.json(), {});
+    detail::CheckBody(Body::FromJson(body.json()), {});
   } catch (const DocumentException&) {
     return;
   }

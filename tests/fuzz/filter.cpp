@@ -117,7 +117,7 @@ void AddBody(Input& input, const std::string& line) {
   if (input.bodies.size() == kDocuments) return;
   try {
     const Body body = Body::FromText(line);
-    detail::CheckBody(body.json(), {});
+    detail::CheckBody(body, {});
     input.bodies.push_back(Body::FromJson(body.json()));
   } catch (const DocumentException&) {
     // No body, or none that may be stored.

@@ -1,5 +1,6 @@
 #include "postgresql/tables/texts.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -10,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "doclock/errors.h"
 #include "doclock/postgresql_sql.h"
 #include "postgresql/client/url.h"
 #include "postgresql/hints/listener.h"
@@ -31,25 +33,34 @@ TEST(PostgresqlTexts, OfTwoCharactersKeepTheirOrder) {
   }
 }
 
-TEST(PostgresqlBodies, AreKeptAsTheyAreIfTheyCanBe) {
-  const std::string text = R"({"a":[1,-2,2.0,-0.5,1e-07,"\u0002\\u0000é\"1e5"],"b":{"c":null}})";
-  const StoredBody stored = ToStored(text);
-  EXPECT_EQ(stored.json, text);
-  EXPECT_FALSE(stored.is_changed);
+std::string RefusalOfBody(const std::string& text) {
+  try {
+    CheckForJsonb(Body::FromText(text));
+    return {};
+  } catch (const DocumentException& error) {
+    return error.what();
+  }
 }
 
-TEST(PostgresqlBodies, KeepTheKindsOfTheirNumbers) {
-  EXPECT_EQ(ToStored(R"([1e+15,-1.5e3,1.25E+1])").json, "[1000000000000000.0,-1500.0,1.25E+1]");
-  EXPECT_FALSE(ToStored("[1e+15]").is_changed);
+TEST(PostgresqlBodies, AreRefusedByTheirMembersIfTheyCannotBeStored) {
+  using ::testing::HasSubstr;
+  EXPECT_THAT(RefusalOfBody(R"({"a":[1,{"b":"x\u0000"}]})"), HasSubstr("\"a[1].b\" holds U+0000"));
+  for (const std::string& number :
+       {std::string("1e131071"), std::string(131072, '9'), std::string("1e-16384"),
+        "0." + std::string(16384, '9'), std::string("1e99999999999"), std::string("0e-16384"),
+        "1." + std::string(16384, '0')}) {
+    EXPECT_THAT(RefusalOfBody(R"({"a":{"n":)" + number + "}}"),
+                HasSubstr("\"a.n\" has more digits"));
+  }
 }
 
-TEST(PostgresqlBodies, AreKeptTwiceIfTheyCannotBe) {
-  const StoredBody zero = ToStored("[-0.0,-0]");
-  EXPECT_EQ(zero.json, "[0.0,0]");
-  EXPECT_TRUE(zero.is_changed);
-  const StoredBody nul = ToStored(R"({"\u0000\u0001":"\\\u0000"})");
-  EXPECT_EQ(nul.json, R"({"\u0001\u0001\u0001\u0002":"\\\u0001\u0001"})");
-  EXPECT_TRUE(nul.is_changed);
+TEST(PostgresqlBodies, AreTakenIfTheyCanBeStored) {
+  for (const std::string& number :
+       {std::string("1e131070"), std::string(131071, '9'), std::string("1e-16383"),
+        "0." + std::string(16383, '9'), "0." + std::string(20000, '0') + "1e20000",
+        std::string("-1.50"), std::string("0e999999"), std::string("18446744073709551615")}) {
+    EXPECT_EQ(RefusalOfBody(R"({"a":)" + number + R"(,"b":"\\u0000\u0001"})"), "");
+  }
 }
 
 TEST(PostgresqlHint, ComesBack) {

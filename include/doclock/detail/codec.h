@@ -42,17 +42,25 @@ struct Codec {
 
   /// The body of a document that does not exist yet.
   static Body Fresh(const Collection& collection, const Key& key, const T& entity) {
-    return Seal(collection, key, Write(collection, key, entity), Body());
+    if constexpr (std::same_as<T, Body>) {
+      return Seal(collection, key, entity, Body());
+    } else {
+      return Seal(collection, key, Write(collection, key, entity), Body());
+    }
   }
 
   /// The body that follows `base`: T's fields as they are now, and those T does not know as they
   /// were.
   static Body Over(const Collection& collection, const Key& key, const Body& base,
                    const T& entity) {
-    nlohmann::json tree = Write(collection, key, entity);
-    if (HoldsMore(detail::TreeOf(base), tree))
-      tree = Merged(key, detail::TreeOf(base), std::move(tree));
-    return Seal(collection, key, std::move(tree), base);
+    if constexpr (std::same_as<T, Body>) {
+      return Seal(collection, key, entity, base);
+    } else {
+      nlohmann::json tree = Write(collection, key, entity);
+      if (HoldsMore(detail::TreeOf(base), tree))
+        tree = Merged(key, detail::TreeOf(base), std::move(tree));
+      return Seal(collection, key, std::move(tree), base);
+    }
   }
 
   /// T from a stored body. @throws DocumentException
@@ -65,7 +73,11 @@ struct Codec {
         upgraded = Upgraded(key, *tree);
         tree = &upgraded;
       }
-      return Traits::FromJson(*tree);
+      if constexpr (std::same_as<T, Body>) {
+        return body ? body : Body::FromJson(*tree);
+      } else {
+        return Traits::FromJson(*tree);
+      }
     } catch (...) {
       ThrowUnreadable(collection, key, tree,
                       [](const nlohmann::json& changed) { (void)Traits::FromJson(changed); });

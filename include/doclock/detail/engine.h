@@ -246,10 +246,10 @@ DOCLOCK_EXPORT void RunOnNotifier(const EnginePtr&, std::function<void()> task);
 /// Refuses, by name, a body that cannot be stored exactly on every store: not an object, a
 /// top-level name that is empty, holds NUL or '.', begins with '$', is `_id` or a lock field's; NaN
 /// or infinity, binary values, invalid UTF-8 anywhere, names with NUL, depth, size.
-/// @param base the stored body: what its top-level members hold may stay, whatever it is
-/// @throws DocumentException
-DOCLOCK_EXPORT void CheckBody(const nlohmann::json& body, const LockFieldNames& fields,
-                              const nlohmann::json& base = {});
+/// @param base the stored body: what it has at the same place may stay, whatever it is
+/// @throws DocumentException naming the member
+DOCLOCK_EXPORT void CheckBody(const Body& body, const LockFieldNames& fields,
+                              const Body& base = Body());
 /// May the stored value have members that `fresh` lacks, at any depth? Elements of arrays are not
 /// matched: an array that holds objects, and that `fresh` changes, may.
 DOCLOCK_EXPORT bool HoldsMore(const nlohmann::json& stored, const nlohmann::json& fresh);

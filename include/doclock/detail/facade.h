@@ -45,6 +45,7 @@ DOCLOCK_EXPORT void CheckDepth(const Collection&, const Key&, const nlohmann::js
 /// `tree` as a body, checked; see CheckBody for `base`. @throws DocumentException naming the
 /// document
 DOCLOCK_EXPORT Body Seal(const Collection&, const Key&, nlohmann::json tree, const Body& base);
+DOCLOCK_EXPORT Body Seal(const Collection&, const Key&, Body body, const Body& base);
 /// The tree of a stored body; an empty object for a document that has none (a named lock).
 DOCLOCK_EXPORT const nlohmann::json& TreeOf(const Body&);
 /// The key as JSON: text or a number.

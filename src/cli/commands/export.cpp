@@ -162,7 +162,7 @@ class Exporter {
       : manager_(manager), options_(options), known_(std::move(known)), lines_(lines) {}
 
   void Run() {
-    const LockingRepository<json> documents(manager_, options_.collection);
+    const LockingRepository<Body> documents(manager_, options_.collection);
     ForEachDocument(manager_, options_, [&](const DocumentLine& document) {
       if (known_.contains(document.key)) return Interruption::signal() == 0;
       NoteLeftOut(document);
@@ -192,7 +192,7 @@ class Exporter {
   }
   void Add(const DocumentLine& document) {
     try {
-      lines_.Add(WithoutControls(LineOf(document).dump()));
+      lines_.Add(WithoutControls(detail::Print(LineOf(document))));
     } catch (const json::type_error&) {
       throw DocumentException(
           "document '" + document.key.ToString() + "' of '" + options_.collection +
@@ -201,7 +201,7 @@ class Exporter {
     }
     progress_.Show(++count_);
   }
-  void AddLocked(const LockingRepository<json>& documents, const Key& key) {
+  void AddLocked(const LockingRepository<Body>& documents, const Key& key) {
     try {
       auto locked = documents.TryLock(key, {.ttl = options_.ttl, .wait = options_.wait});
       if (!locked) {
@@ -246,7 +246,7 @@ int Export(const LockManager& manager, const TransferOptions& options) {
   if (options.resume) earlier = ReadEarlier(options.file);
   const std::size_t known = earlier.keys.size();
   // Before the file is made: the collection may be missing.
-  const LockingRepository<json> documents(manager, options.collection);
+  const LockingRepository<Body> documents(manager, options.collection);
   std::unique_ptr<Lines> lines = options.resume ? std::make_unique<Lines>(options.file, earlier)
                                                 : std::make_unique<Lines>(options.file);
   Exporter exporter(manager, options, std::move(earlier.keys), *lines);

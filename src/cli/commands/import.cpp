@@ -25,7 +25,7 @@ namespace doclock::cli {
 namespace {
 
 using nlohmann::json;
-using Documents = LockingRepository<json>;
+using Documents = LockingRepository<Body>;
 
 /// So many documents are written at a time: the library puts them into few transactions.
 constexpr int kThreads = 32;
@@ -138,7 +138,9 @@ class Replacer {
     if (options_.resume) {
       const auto found = documents_.Find(line.key);
       // The texts tell 1 from 1.0. Only what is equal is sure to have one.
-      if (found && **found == line.body && (*found)->dump() == line.body.dump()) {
+      if (found && (*found)->json() == line.body.json() &&
+          ExactText(detail::BodyAccess::Exact(**found)) ==
+              ExactText(detail::BodyAccess::Exact(line.body))) {
         return Outcome::kUnchanged;
       }
       missing_.store(!found, std::memory_order_relaxed);

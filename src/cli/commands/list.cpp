@@ -39,7 +39,7 @@ std::string RowOf(const DocumentLine& document, std::size_t width) {
   const std::string head = Padded(Printable(TextOf(document.key).text), kKeyWidth) +
                            Padded(std::to_string(document.version), kVersionWidth) +
                            Padded(document.locked ? "locked" : "-", kLockWidth);
-  return Cut(head + Printable(JsonText(document.body)), width);
+  return Cut(head + Printable(ExactText(detail::BodyAccess::Exact(document.body))), width);
 }
 
 void PrintKey(const Key& of, bool as_json) {
@@ -62,7 +62,7 @@ int List(const LockManager& manager, const ListOptions& options) {
     if (options.keys) {
       PrintKey(document.key, options.json);
     } else {
-      std::cout << (options.json ? JsonText(LineOf(document)) : RowOf(document, width)) << '\n';
+      std::cout << (options.json ? ExactText(LineOf(document)) : RowOf(document, width)) << '\n';
     }
     return static_cast<bool>(std::cout);
   };

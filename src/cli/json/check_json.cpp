@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "document/json/exact_json.h"
 #include "document/values/utf8.h"
 
 namespace doclock::cli {
@@ -27,8 +28,6 @@ std::string PlaceIn(std::string_view text, std::size_t at) {
 
 /// `read`: so many bytes have been read.
 std::string WhyNoJson(std::string_view text, std::size_t read, const json::exception& error) {
-  constexpr int kNumberOverflow = 406;
-  if (error.id == kNumberOverflow) return "a number is too large";
   if (read > text.size()) return "it ends too early";
   const char last = text[read - 1];
   const bool ascii = static_cast<unsigned char>(last) < 0x80;
@@ -47,11 +46,7 @@ class FaultSearch final : public nlohmann::json_sax<json> {
   bool boolean(bool) override { return true; }
   bool number_integer(number_integer_t) override { return true; }
   bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t& text) override {
-    if (text.find_first_of(".eE") != text.npos) return true;
-    fault = kLoss + "the whole number " + text.substr(0, kShown) + " is beyond 64 bits";
-    return false;
-  }
+  bool number_float(number_float_t, const string_t&) override { return true; }
   bool string(string_t&) override { return true; }
   bool binary(binary_t&) override { return true; }
   bool start_object(std::size_t) override {
@@ -60,7 +55,8 @@ class FaultSearch final : public nlohmann::json_sax<json> {
   }
   bool key(string_t& name) override {
     if (names_.back().insert(name).second) return true;
-    fault = kLoss + "two members of one object have the name '" + name.substr(0, kShown) + "'";
+    fault = "this JSON cannot be stored: two members of one object have the name '" +
+            name.substr(0, kShown) + "'";
     return false;
   }
   bool end_object() override {
@@ -78,7 +74,6 @@ class FaultSearch final : public nlohmann::json_sax<json> {
   std::string fault;
 
  private:
-  inline static const std::string kLoss = "this JSON cannot be stored: ";
   static constexpr std::size_t kShown = 40;
   const std::string_view text_;
   std::vector<std::set<std::string>> names_;
@@ -87,8 +82,10 @@ class FaultSearch final : public nlohmann::json_sax<json> {
 }  // namespace
 
 std::string FaultIn(const std::string& text) {
-  FaultSearch search(text);
-  json::sax_parse(text, &search);
+  std::vector<std::string> replaced;
+  const std::string within = detail::WithinRange(text, replaced);
+  FaultSearch search(within);
+  json::sax_parse(within, &search);
   // The parser takes NUL for the end of the text.
   const std::size_t nul = text.find('\0');
   if (!search.fault.empty() || nul == text.npos) return search.fault;

@@ -10,6 +10,7 @@
 namespace doclock::cli {
 namespace {
 
+using detail::ExactJson;
 using nlohmann::json;
 
 /// A member that is a text or a whole number, as text.
@@ -52,47 +53,58 @@ Key KeyOfMember(const json& value, const KeyText& member) {
   }
 }
 
-json ParseObject(const std::string& text) {
-  json line = ParseJson(text);
-  if (!line.is_object()) throw BadJson("the line is not a JSON object");
+/// What stands there in an object of literals, and goes from it.
+json TakeLiterals(json& literals, const std::string& name) {
+  if (!literals.is_object()) return {};
+  json taken = literals.value(name, json());
+  literals.erase(name);
+  return taken;
+}
+
+ExactJson ParseObject(const std::string& text) {
+  ExactJson line = ParseJson(text);
+  if (!line.tree.is_object()) throw BadJson("the line is not a JSON object");
   return line;
 }
 
 }  // namespace
 
-json LineOf(const DocumentLine& document) {
+ExactJson LineOf(const DocumentLine& document) {
   const KeyText key = TextOf(document.key);
-  return {{"key", key.text},
-          {"keyType", key.type},
-          {"version", document.version},
-          {"locked", document.locked},
-          {"body", document.body}};
+  const ExactJson& body = detail::BodyAccess::Exact(document.body);
+  ExactJson line{{{"key", key.text},
+                  {"keyType", key.type},
+                  {"version", document.version},
+                  {"locked", document.locked},
+                  {"body", body.tree}}};
+  if (!body.literals.is_null()) line.literals["body"] = body.literals;
+  return line;
 }
 
 DocumentLine ParseLine(const std::string& text) {
-  json line = ParseObject(text);
+  ExactJson line = ParseObject(text);
   DocumentLine document;
-  document.key = KeyAt(line);
-  const auto body = line.find("body");
-  if (body == line.end() || !body->is_object()) {
+  document.key = KeyAt(line.tree);
+  const auto body = line.tree.find("body");
+  if (body == line.tree.end() || !body->is_object()) {
     throw BadJson("the member \"body\" must be an object");
   }
-  CheckStorable(*body);
-  document.body = std::move(*body);
+  document.body = StorableBody({std::move(*body), TakeLiterals(line.literals, "body")});
   return document;
 }
 
 DocumentLine ParsePlainLine(const std::string& text, const KeyText& member) {
   DocumentLine document;
-  document.body = ParseObject(text);
-  const auto key = document.body.find(member.text);
-  if (key == document.body.end()) {
+  ExactJson line = ParseObject(text);
+  const auto key = line.tree.find(member.text);
+  if (key == line.tree.end()) {
     throw BadJson("there is no member \"" + member.text +
                   "\", which --key names (a name at the top level, not a path)");
   }
   document.key = KeyOfMember(*key, member);
-  document.body.erase(key);
-  CheckStorable(document.body);
+  line.tree.erase(key);
+  TakeLiterals(line.literals, member.text);
+  document.body = StorableBody(std::move(line));
   return document;
 }
 

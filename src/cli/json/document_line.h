@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/options/keys.h"
+#include "doclock/body.h"
 #include "doclock/key.h"
+#include "document/json/exact_json.h"
 
 namespace doclock::cli {
 
@@ -14,12 +15,12 @@ struct DocumentLine {
   Key key;
   std::int64_t version = 0;
   bool locked = false;
-  nlohmann::json body;
+  Body body;
   int left_out = 0;  ///< Members that are stored, and that no body can have.
 };
 
 /// {"body":...,"key":...,"keyType":...,"locked":...,"version":...}
-nlohmann::json LineOf(const DocumentLine& document);
+detail::ExactJson LineOf(const DocumentLine& document);
 
 /// Reads key and body. `keyType` may be missing for a string; other members are ignored.
 /// @throws BadJson, also if the body cannot be stored

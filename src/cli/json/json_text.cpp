@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "cli/json/check_json.h"
 #include "doclock/detail/engine.h"
@@ -32,15 +33,24 @@ void AppendUnicodeEscape(std::string& out, char32_t code) {
 
 }  // namespace
 
-json ParseJson(const std::string& text) {
+detail::ExactJson ParseJson(const std::string& text) {
+  // One that is a bit deeper is refused as a body; a line of an export has two levels more.
+  constexpr std::size_t kDeepest = 2 * static_cast<std::size_t>(kMaxBodyDepth);
   const std::string fault = FaultIn(text);
   if (!fault.empty()) throw BadJson(fault);
-  return json::parse(text);
+  try {
+    return detail::ParseExact(text, kDeepest);
+  } catch (const DocumentException&) {
+    throw BadJson("this JSON cannot be stored: it is nested deeper than " +
+                  std::to_string(kDeepest) + " levels");
+  }
 }
 
-void CheckStorable(const json& body) {
+Body StorableBody(detail::ExactJson what) {
   try {
+    Body body = detail::BodyAccess::Make(std::move(what));
     detail::CheckBody(body, LockFieldNames());
+    return body;
   } catch (const DocumentException& error) {
     throw BadJson(error.what());
   }
@@ -69,8 +79,10 @@ std::string WithoutControls(std::string dumped) {
   return text;
 }
 
-std::string JsonText(const json& what, int indent) {
-  return WithoutControls(what.dump(indent, ' ', false, json::error_handler_t::replace));
+std::string JsonText(const json& what, int indent) { return ExactText({what}, indent); }
+
+std::string ExactText(const detail::ExactJson& what, int indent) {
+  return WithoutControls(detail::Print(what, indent, json::error_handler_t::replace));
 }
 
 }  // namespace doclock::cli

@@ -19,7 +19,7 @@ std::string Trimmed(const std::string& text) {
 }
 
 LockFields Parse(const std::string& text) {
-  if (text.starts_with('{')) return ParseJson(text).get<LockFields>();
+  if (text.starts_with('{')) return ParseJson(text).tree.get<LockFields>();
   LockFields fields;
   fields.id = UuidFromText(text);
   return fields;

@@ -14,9 +14,10 @@ using nlohmann::json;
 // LockingRepository reads each body, and this shows also keys of those that cannot be read. So it
 // goes to the layer below.
 
-json BodyOf(const QueryRow& row, const std::string& collection) {
+Body BodyOf(const QueryRow& row, const std::string& collection) {
   try {
-    return row.body ? row.body.json() : json::object();
+    const json& tree = detail::TreeOf(row.body);  // throws if the body cannot be read
+    return row.body ? row.body : Body::FromJson(tree);
   } catch (const DocumentException& error) {
     throw DocumentException("document '" + row.key.ToString() + "' of '" + collection +
                                 "' cannot be read: " + error.what(),
@@ -68,7 +69,7 @@ void ForEachDocument(const LockManager& manager, const SearchOptions& options,
   const Filter filter = FilterFor(*binding, options);
   std::optional<Key> last;
   const auto show = [&](QueryRow&& row) {
-    json body;
+    Body body;
     try {
       body = BodyOf(row, options.collection);
     } catch (const DocumentException& error) {

@@ -28,7 +28,9 @@ constexpr std::array<std::pair<std::string_view, Add>, 6> kComparisons{{{"!=", &
 json ValueOf(const std::string& text) {
   if (!json::accept(text)) return text;
   try {
-    return ParseJson(text);
+    json value = ParseJson(text).tree;
+    if (!value.is_number_float() || text.find_first_of(".eE") != text.npos) return value;
+    throw BadJson("the whole number " + text + " is beyond 64 bits");
   } catch (const BadJson& error) {
     throw std::invalid_argument(error.what());
   }

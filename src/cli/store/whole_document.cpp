@@ -5,8 +5,6 @@
 namespace doclock::cli {
 namespace {
 
-using nlohmann::json;
-
 // LockingRepository reads each document that it locks, so this goes to the layer below it.
 
 bool IsReadable(const Body& body) {
@@ -32,9 +30,9 @@ bool WriteWhole(const detail::Binding& binding, const Key& key, WriteKind kind, 
 }  // namespace
 
 bool ReplaceWhole(const LockManager& manager, const std::string& collection, const Key& key,
-                  const json& body, const LockOptions& options) {
+                  const Body& body, const LockOptions& options) {
   const auto binding = detail::Bind(manager, collection, {}, {});
-  const Body fresh = detail::Codec<json>::Fresh(*binding->collection, key, body);
+  const Body fresh = detail::Codec<Body>::Fresh(*binding->collection, key, body);
   return WriteWhole(*binding, key, WriteKind::kRelease, fresh, options);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "doclock/body.h"
 #include "doclock/key.h"
 #include "doclock/lock_manager.h"
 #include "doclock/lock_options.h"
@@ -15,8 +15,7 @@ namespace doclock::cli {
 
 /// Locks the document, creating it if it is missing; replaces it and unlocks, in one write.
 [[nodiscard]] bool ReplaceWhole(const LockManager& manager, const std::string& collection,
-                                const Key& key, const nlohmann::json& body,
-                                const LockOptions& options);
+                                const Key& key, const Body& body, const LockOptions& options);
 
 /// Locks the document and deletes it.
 [[nodiscard]] bool EraseWhole(const LockManager& manager, const std::string& collection,

@@ -2,64 +2,18 @@
 
 #include <atomic>
 #include <stdexcept>
-#include <string_view>
 #include <variant>
 
 #include "doclock/errors.h"
+#include "document/json/exact_json.h"
 #include "document/values/utf8.h"
-#include "platform/plain_numbers.h"
 
 namespace doclock {
 namespace {
 
-/// Trees are walked and copied by recursion, so text that nests too deep must not become a tree.
-bool IsTooDeep(std::string_view text) noexcept {
-  if (text.size() <= 2 * static_cast<std::size_t>(kMaxBodyDepth)) return false;
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxBodyDepth) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
-
-nlohmann::json Parse(const std::string& text) {
-  // The parser takes NUL for the end of the text.
-  if (const std::size_t nul = text.find('\0'); nul != text.npos) {
-    throw DocumentException("the stored body is not JSON (byte " + std::to_string(nul + 1) + ")");
-  }
-  if (IsTooDeep(text)) {
-    throw DocumentException("the stored body is nested deeper than " +
-                            std::to_string(kMaxBodyDepth) + " levels");
-  }
-  const platform::PlainNumbers plain;
+std::string Dump(const detail::ExactJson& exact) {
   try {
-    nlohmann::json tree = nlohmann::json::parse(text);
-    if (!tree.is_object()) throw DocumentException("the stored body is not a JSON object");
-    return tree;
-  } catch (const nlohmann::json::parse_error& error) {
-    // Its text quotes the body; ours must not.
-    throw DocumentException("the stored body is not JSON (byte " + std::to_string(error.byte) +
-                            ")");
-  } catch (const nlohmann::json::exception&) {
-    throw DocumentException("the stored body holds a number out of range");
-  }
-}
-
-std::string Dump(const nlohmann::json& tree) {
-  const platform::PlainNumbers plain;
-  try {
-    return tree.dump();
+    return detail::Print(exact);
   } catch (const nlohmann::json::exception&) {
     throw DocumentException("the body holds a string that is not valid UTF-8");
   }
@@ -95,37 +49,48 @@ const T& MakeOnce(std::atomic<const T*>& slot, const Make& make) {
 
 /// Holds the form that the body came in; the other form lives on the heap once it was asked for.
 struct Body::Rep {
-  explicit Rep(nlohmann::json t)
-      : origin(std::move(t)), tree(std::get_if<nlohmann::json>(&origin)) {}
+  explicit Rep(detail::ExactJson e)
+      : origin(std::move(e)), exact(std::get_if<detail::ExactJson>(&origin)) {}
   explicit Rep(std::string t) : origin(std::move(t)), text(std::get_if<std::string>(&origin)) {}
   Rep(const Rep&) = delete;
   Rep& operator=(const Rep&) = delete;
   ~Rep() {
     if (std::holds_alternative<std::string>(origin)) {
-      delete tree.load(std::memory_order_acquire);
+      delete exact.load(std::memory_order_acquire);
     } else {
       delete text.load(std::memory_order_acquire);
     }
   }
 
-  std::variant<nlohmann::json, std::string> origin;
-  std::atomic<const nlohmann::json*> tree = nullptr;
+  std::variant<detail::ExactJson, std::string> origin;
+  std::atomic<const detail::ExactJson*> exact = nullptr;
   std::atomic<const std::string*> text = nullptr;
 };
 
-Body Body::FromJson(nlohmann::json tree) { return Body(std::make_shared<Rep>(std::move(tree))); }
+Body Body::FromJson(nlohmann::json tree, const Body& base) {
+  nlohmann::json literals;
+  if (base) literals = detail::LiteralsOver(base.exact(), tree);
+  return Body(std::make_shared<Rep>(detail::ExactJson{std::move(tree), std::move(literals)}));
+}
 
 Body Body::FromText(std::string text) { return Body(std::make_shared<Rep>(std::move(text))); }
 
-const nlohmann::json& Body::json() const {
+const nlohmann::json& Body::json() const { return exact().tree; }
+
+const detail::ExactJson& Body::exact() const {
   if (!rep_) throw std::logic_error("doclock::Body::json: there is no body");
-  return MakeOnce(rep_->tree,
-                  [this] { return Parse(*rep_->text.load(std::memory_order_relaxed)); });
+  return MakeOnce(rep_->exact, [this] {
+    detail::ExactJson exact =
+        detail::ParseExact(*rep_->text.load(std::memory_order_relaxed), kMaxBodyDepth);
+    if (!exact.tree.is_object()) throw DocumentException("the stored body is not a JSON object");
+    return exact;
+  });
 }
 
 const std::string& Body::text() const {
   if (!rep_) throw std::logic_error("doclock::Body::text: there is no body");
-  return MakeOnce(rep_->text, [this] { return Dump(*rep_->tree.load(std::memory_order_relaxed)); });
+  return MakeOnce(rep_->text,
+                  [this] { return Dump(*rep_->exact.load(std::memory_order_relaxed)); });
 }
 
 bool Body::IsUtf8() const noexcept {
@@ -133,13 +98,20 @@ bool Body::IsUtf8() const noexcept {
   if (const std::string* text = rep_->text.load(std::memory_order_acquire)) {
     return detail::IsUtf8(*text);
   }
-  return detail::AllTextIsUtf8(*rep_->tree.load(std::memory_order_relaxed));
+  return detail::AllTextIsUtf8(rep_->exact.load(std::memory_order_relaxed)->tree);
 }
 
 std::size_t Body::size_hint() const noexcept {
   if (!rep_) return 0;
   if (const std::string* text = rep_->text.load(std::memory_order_acquire)) return text->size();
-  return SizeOf(*rep_->tree.load(std::memory_order_relaxed));
+  const detail::ExactJson& exact = *rep_->exact.load(std::memory_order_relaxed);
+  return SizeOf(exact.tree) + SizeOf(exact.literals);
+}
+
+const detail::ExactJson& detail::BodyAccess::Exact(const Body& body) { return body.exact(); }
+
+Body detail::BodyAccess::Make(ExactJson exact) {
+  return Body(std::make_shared<Body::Rep>(std::move(exact)));
 }
 
 }  // namespace doclock

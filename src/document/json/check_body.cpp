@@ -1,11 +1,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "doclock/body.h"
 #include "doclock/detail/engine.h"
 #include "doclock/errors.h"
 #include "document/json/bson_size.h"
+#include "document/json/exact_json.h"
 #include "document/json/same_json.h"
 #include "document/values/utf8.h"
 
@@ -18,50 +18,65 @@ using nlohmann::json;
   throw DocumentException("the body cannot be stored: " + what);
 }
 
-/// A name as it goes into a message: escaped, and not longer than a line.
-std::string Quote(const std::string& name) {
-  constexpr std::size_t kLongest = 64;
-  std::string text = "\"";
-  std::size_t end = std::min(name.size(), kLongest);
-  while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80)
-    --end;
-  AppendEscaped(text, std::string_view(name).substr(0, end));
-  return text + (end < name.size() ? "…\"" : "\"");
+/// Where a value is: a member or an element of what `parent` is; null: at the top.
+struct Place {
+  const Place* parent;
+  const std::string* name;  ///< Null: it is an element.
+  std::size_t index = 0;
+};
+
+/// The value at that place; null if there is none.
+const json* ValueAt(const json& body, const Place* place) {
+  if (place == nullptr) return &body;
+  const json* const outer = ValueAt(body, place->parent);
+  if (outer == nullptr) return nullptr;
+  if (place->name != nullptr) {
+    const auto member = outer->find(*place->name);
+    return member == outer->end() ? nullptr : &*member;
+  }
+  return outer->is_array() && place->index < outer->size() ? &(*outer)[place->index] : nullptr;
+}
+
+std::string PathTo(const Place& place) {
+  std::string path = place.parent == nullptr ? "" : PathTo(*place.parent);
+  if (place.name == nullptr) return path + "[" + std::to_string(place.index) + "]";
+  return path + (path.empty() ? "" : ".") + *place.name;
 }
 
 /// Walks a tree once.
 class Checker {
  public:
-  Checker(const LockFieldNames& fields, const json& base) : fields_(fields), base_(base) {}
+  Checker(const ExactJson& body, const LockFieldNames& fields, const Body& base)
+      : body_(body), fields_(fields), base_(base) {}
 
-  void CheckTop(const json& body) {
-    const auto* object = body.get_ptr<const json::object_t*>();
-    if (object == nullptr) Refuse(std::string("it is not a JSON object but ") + body.type_name());
-    for (const auto& member : *object) {
-      member_ = nullptr;
-      CheckName(member.first);
-      CheckTopName(member.first);
-      member_ = &member;
-      stays_.reset();
-      CheckValue(member.second, 2);
+  void CheckTop() {
+    const auto* object = body_.tree.get_ptr<const json::object_t*>();
+    if (object == nullptr) {
+      Refuse(std::string("it is not a JSON object but ") + body_.tree.type_name());
     }
-    CheckSize(body);
+    for (const auto& [name, member] : *object) {
+      CheckName(name, nullptr);
+      CheckTopName(name);
+      CheckValue(member, {nullptr, &name}, 2);
+    }
+    CheckSize();
   }
 
  private:
-  void CheckName(const std::string& name) {
-    if (!IsUtf8(name)) Complain("a field's name is not valid UTF-8");
-    if (name.find('\0') != name.npos) Complain("the name " + Quote(name) + " holds NUL");
+  void CheckName(const std::string& name, const Place* object) {
+    if (!IsUtf8(name)) Complain("a field's name is not valid UTF-8", object);
+    if (name.find('\0') != name.npos)
+      Complain("the name " + QuotedName(name) + " holds NUL", object);
     text_bytes_ += name.size();
     ++values_;
   }
 
   void CheckTopName(const std::string& name) {
     if (name.empty()) Refuse("a field's name is empty");
-    if (name.front() == '$') Refuse("the name " + Quote(name) + " begins with '$'");
-    if (name.find('.') != name.npos) Refuse("the name " + Quote(name) + " holds '.'");
+    if (name.front() == '$') Refuse("the name " + QuotedName(name) + " begins with '$'");
+    if (name.find('.') != name.npos) Refuse("the name " + QuotedName(name) + " holds '.'");
     if (name == "_id") Refuse("the name \"_id\" is the key's");
-    if (IsLockField(name)) Refuse("the name " + Quote(name) + " is a lock field's");
+    if (IsLockField(name)) Refuse("the name " + QuotedName(name) + " is a lock field's");
   }
 
   bool IsLockField(const std::string& name) const {
@@ -73,57 +88,65 @@ class Checker {
   }
 
   /// `depth` is the value's own if it is an object or an array.
-  void CheckValue(const json& value, int depth) {
+  void CheckValue(const json& value, const Place& place, int depth) {
     ++values_;
     switch (value.type()) {
       case json::value_t::object:
-        if (IsTooDeep(depth)) break;
+        if (IsTooDeep(place, depth)) break;
         for (const auto& [name, member] : *value.get_ptr<const json::object_t*>()) {
-          CheckName(name);
-          CheckValue(member, depth + 1);
+          CheckName(name, &place);
+          CheckValue(member, {&place, &name}, depth + 1);
         }
         break;
-      case json::value_t::array:
-        if (IsTooDeep(depth)) break;
+      case json::value_t::array: {
+        if (IsTooDeep(place, depth)) break;
+        std::size_t index = 0;
         for (const json& element : *value.get_ptr<const json::array_t*>()) {
-          CheckValue(element, depth + 1);
+          CheckValue(element, {&place, nullptr, index++}, depth + 1);
         }
         break;
+      }
       default:
-        CheckScalar(value);
+        CheckScalar(value, place);
     }
   }
 
-  void CheckScalar(const json& value) {
+  void CheckScalar(const json& value, const Place& place) {
     switch (value.type()) {
       case json::value_t::string: {
         const auto& text = *value.get_ptr<const std::string*>();
-        if (!IsUtf8(text)) Complain("a string is not valid UTF-8");
+        if (!IsUtf8(text)) Complain("a string is not valid UTF-8", &place);
         text_bytes_ += text.size();
         break;
       }
       case json::value_t::number_float:
         if (!std::isfinite(*value.get_ptr<const double*>())) {
-          Complain("a number is NaN or infinite");
+          ComplainOfNumber("a number is NaN or infinite", place);
         }
         break;
       case json::value_t::number_unsigned:
         if (*value.get_ptr<const std::uint64_t*>() > INT64_MAX) {
-          Complain("a whole number is above 2^63 - 1");
+          ComplainOfNumber("a whole number is above 2^63 - 1", place);
         }
         break;
       case json::value_t::binary:
       case json::value_t::discarded:
-        Complain("a value is binary");
+        Complain("a value is binary", &place);
         break;
       default:
         break;
     }
   }
 
-  bool IsTooDeep(int depth) {
+  void ComplainOfNumber(const char* what, const Place& place) {
+    const json* const literal = ValueAt(body_.literals, &place);
+    const bool is_exact = literal != nullptr && literal->is_string();
+    if (!is_exact && !Stays(place)) Complain(what, &place);
+  }
+
+  bool IsTooDeep(const Place& place, int depth) {
     if (depth <= kMaxBodyDepth) return false;
-    Complain("it is nested deeper than " + std::to_string(kMaxBodyDepth) + " levels");
+    Complain("it is nested deeper than " + std::to_string(kMaxBodyDepth) + " levels", &place);
     text_bytes_ = kMaxBodyBytes;  // what is not walked has to be measured
     return true;
   }
@@ -131,11 +154,12 @@ class Checker {
   /// Nearly every body is so small that it fits even if everything needs escaping; only larger ones
   /// are printed to be measured. (BSON has up to 17 bytes beside a text, and the name of each
   /// element of an array.)
-  void CheckSize(const json& body) const {
+  void CheckSize() const {
     constexpr std::size_t kLongestEscape = 6, kLongestNumber = 32;
-    if (text_bytes_ * kLongestEscape + values_ * kLongestNumber <= kMaxBodyBytes) return;
-    CheckSize(body.dump(-1, ' ', false, json::error_handler_t::replace).size(), "");
-    CheckSize(BsonBytes(body), " as BSON, in which MongoDB keeps it");
+    const bool is_small = text_bytes_ * kLongestEscape + values_ * kLongestNumber <= kMaxBodyBytes;
+    if (is_small && body_.literals.is_null()) return;
+    CheckSize(Print(body_, -1, json::error_handler_t::replace).size(), "");
+    CheckSize(BsonBytes(body_.tree), " as BSON, in which MongoDB keeps it");
   }
 
   static void CheckSize(std::size_t bytes, const char* form) {
@@ -144,29 +168,33 @@ class Checker {
            std::to_string(kMaxBodyBytes));
   }
 
+  /// Is what is at that place as it was?
+  [[nodiscard]] bool Stays(const Place& place) const {
+    const json* const before = base_ ? ValueAt(base_.json(), &place) : nullptr;
+    return before != nullptr && IsSameJson(*before, *ValueAt(body_.tree, &place));
+  }
   /// Refuses the body, unless the top-level member is as it was: then another program stored it.
-  void Complain(const std::string& what) const {
-    if (member_ == nullptr) Refuse(what);
-    const auto& [name, value] = *member_;
-    if (!stays_) {
-      const auto before = base_.find(name);
-      stays_ = before != base_.end() && IsSameJson(*before, value);
-    }
-    if (!*stays_) Refuse(what + " (in " + Quote(name) + ")");
+  void Complain(const std::string& what, const Place* place) {
+    if (place == nullptr) Refuse(what);
+    const Place* top = place;
+    while (top->parent != nullptr) top = top->parent;
+    if (stays_ == top->name) return;
+    if (!Stays(*top)) Refuse(what + " (in " + QuotedName(PathTo(*place)) + ")");
+    stays_ = top->name;
   }
 
+  const ExactJson& body_;
   const LockFieldNames& fields_;
-  const json& base_;
-  const json::object_t::value_type* member_ = nullptr;  ///< The top-level one that is walked.
-  mutable std::optional<bool> stays_;  ///< Is it as it was? Nothing: not known yet.
+  const Body& base_;
+  const std::string* stays_ = nullptr;  ///< The last top-level member that was found so.
   std::size_t text_bytes_ = 0;
   std::size_t values_ = 1;
 };
 
 }  // namespace
 
-void CheckBody(const json& body, const LockFieldNames& fields, const json& base) {
-  Checker(fields, base).CheckTop(body);
+void CheckBody(const Body& body, const LockFieldNames& fields, const Body& base) {
+  Checker(BodyAccess::Exact(body), fields, base).CheckTop();
 }
 
 }  // namespace doclock::detail

@@ -124,4 +124,14 @@ void AppendEscaped(std::string& out, std::string_view text) {
   }
 }
 
+std::string QuotedName(std::string_view name) {
+  constexpr std::size_t kLongest = 64;
+  std::string text = "\"";
+  std::size_t end = std::min(name.size(), kLongest);
+  while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80)
+    --end;
+  AppendEscaped(text, name.substr(0, end));
+  return text + (end < name.size() ? "…\"" : "\"");
+}
+
 }  // namespace doclock::detail

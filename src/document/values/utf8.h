@@ -28,5 +28,7 @@ struct Utf8Character {
 
 /// Appends `text`. Control characters and bytes that are not UTF-8 are written `\x1b`.
 DOCLOCK_EXPORT void AppendEscaped(std::string& out, std::string_view text);
+/// A name or a path as it goes into a message: quoted, escaped, and not longer than a line.
+DOCLOCK_EXPORT std::string QuotedName(std::string_view name);
 
 }  // namespace doclock::detail

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "doclock/body.h"
 #include "doclock/options.h"
 #include "mongodb/bson/bson.h"
 
@@ -14,6 +15,10 @@ namespace doclock::mongodb {
 // is stored as an object.
 // Whole numbers are int32 where they fit and int64 elsewhere; larger ones are decimals of 34
 // digits.
+
+/// Returns the body's tree. @throws DocumentException naming a member whose number has more digits
+/// than a double and a decimal hold
+const nlohmann::json& TreeForBson(const Body& body);
 
 /// Appends one JSON value. @throws DocumentException
 void AppendValue(Doc& doc, std::string_view name, const nlohmann::json& value);

@@ -8,6 +8,8 @@
 
 #include "doclock/errors.h"
 #include "document/json/bson_size.h"
+#include "document/json/exact_json.h"
+#include "document/json/number_parts.h"
 #include "document/json/typed_value.h"
 #include "document/values/base64.h"
 #include "document/values/utf8.h"
@@ -235,6 +237,20 @@ class Writer {
 };
 
 }  // namespace
+
+const json& TreeForBson(const Body& body) {
+  const detail::ExactJson& exact = detail::BodyAccess::Exact(body);
+  if (exact.literals.is_null()) return exact.tree;
+  detail::ForEachValue(exact, [](const std::string& path, const json& value, const json& literal) {
+    if (!literal.is_string()) return;
+    const auto meant = detail::NumberParts::Of(literal.get_ref<const std::string&>());
+    const auto kept = detail::NumberParts::Of(value.dump());
+    if (meant && kept && meant->IsSameValue(*kept)) return;
+    throw DocumentException("the body cannot be put into BSON: the number " +
+                            detail::QuotedName(path) + " has more digits than BSON holds");
+  });
+  return exact.tree;
+}
 
 void AppendValue(Doc& doc, std::string_view name, const json& value) {
   Writer writer(doc.Grow(detail::BsonBytes(name, value)));

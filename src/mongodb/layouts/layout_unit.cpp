@@ -209,7 +209,8 @@ void LayoutUnit::Commit(std::span<Change> changes) {
     const LockFieldNames* const lock = LayoutOf(*change.collection).beside_body();
     if (lock != nullptr && !body.IsSameAs(loaded.body)) {
       const Body& base = change.base != nullptr ? *change.base : loaded.body;
-      statement.doc = WithBody(statement.doc, *loaded.seen.get(), *lock, body.json(), base.json());
+      statement.doc =
+          WithBody(statement.doc, *loaded.seen.get(), *lock, TreeForBson(body), base.json());
     }
     Command& command = commands[statement.verb];
     command.statements.Add(statement.doc);

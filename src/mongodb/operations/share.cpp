@@ -13,7 +13,7 @@ namespace {
 /// The stage that puts the members of a body beside what is there.
 void AddMembers(Array& stages, const Body& body) {
   Doc members;
-  AppendMembers(members, body.json());
+  AppendMembers(members, TreeForBson(body));
   Array parts;
   parts.Add("$$ROOT").Add(Doc::Of("$literal", members));
   stages.Add(Doc::Of("$replaceWith", Doc::Of("$mergeObjects", parts)));

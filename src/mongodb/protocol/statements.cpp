@@ -127,7 +127,7 @@ Doc NewDocument(const Collection& collection, const Key& key, const Body& body, 
   const LockFieldNames& names = collection.fields();
   Doc document;
   document.Add("_id", key);
-  AppendMembers(document, body.json());
+  AppendMembers(document, TreeForBson(body));
   document.AddNull(names.id).Add(names.version, std::int64_t{1}).Add(names.born, born);
   document.Add(names.released, mark);
   return document;

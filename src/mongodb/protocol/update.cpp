@@ -78,10 +78,10 @@ void Update::KeepFence(const Uuid& lock_id, std::int64_t fence) {
 void Update::ReplaceBody(const Body& body, const Body& base) {
   if (!base) {
     replacement_.emplace();
-    AppendMembers(*replacement_, body.json());
+    AppendMembers(*replacement_, TreeForBson(body));
     return;
   }
-  const nlohmann::json& after = body.json();
+  const nlohmann::json& after = TreeForBson(body);
   const nlohmann::json& before = base.json();
   for (const auto& [name, value] : after.items()) {
     const auto known = before.find(name);
@@ -94,10 +94,10 @@ void Update::ReplaceBody(const Body& body, const Body& base) {
   }
 }
 
-void Update::MergeBody(const Body& fields) { AppendMembers(set_, fields.json()); }
+void Update::MergeBody(const Body& fields) { AppendMembers(set_, TreeForBson(fields)); }
 
 void Update::OnInsert(const Body& body, const Uuid& born) {
-  AppendMembers(on_insert_, body.json());
+  AppendMembers(on_insert_, TreeForBson(body));
   on_insert_.Add(collection_.fields().born, born);
 }
 

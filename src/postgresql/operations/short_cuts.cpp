@@ -43,7 +43,8 @@ void Add(Parameters& parameters, const WriteOp& op) {
   parameters.Id(op.lock_id).Int8(op.expected);
   op.write == WriteKind::kCheckpoint ? parameters.Int8(op.ttl.count())
                                      : parameters.Id(op.ReleaseId());
-  op.body ? AddBody(parameters, op.body) : void(parameters.Null().Null());
+  if (op.body) CheckForJsonb(op.body);
+  op.body ? parameters.Jsonb(op.body.text()) : parameters.Null();
   if (op.next != nullptr) AddGrant(parameters, *op.next);
 }
 void Add(Parameters&, const StoreOp&) {}

@@ -12,6 +12,7 @@
 #include "postgresql/operations/short_cuts.h"
 #include "postgresql/tables/postgresql_collection.h"
 #include "postgresql/tables/rows.h"
+#include "postgresql/tables/texts.h"
 
 namespace doclock::postgresql {
 
@@ -35,6 +36,7 @@ class PostgresqlUnit final : public locking::Unit {
   std::optional<std::chrono::system_clock::time_point> WallTime() override;
   [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
   [[nodiscard]] std::int64_t floor() const noexcept override { return connection_->floor(); }
+  void CheckBody(const Body& body) const override { CheckForJsonb(body); }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;

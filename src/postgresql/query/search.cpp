@@ -54,6 +54,12 @@ const char* OperatorOf(Filter::Op op) {
 
 std::string AsText(const std::string& at) { return "(" + at + " #>> '{}') COLLATE \"C\""; }
 
+/// No text in a body has U+0000, and none can be sent. Then the client alone compares.
+bool HoldsNul(const Json& value) {
+  const auto* const text = value.get_ptr<const std::string*>();
+  return text != nullptr && text->find('\0') != text->npos;
+}
+
 /// An index tells neither from a value that is too long.
 std::string IsNull(const std::string& at) {
   return " AND " + ForIndex(at) + " IS NULL AND coalesce(" + at + ", 'null') = 'null'";
@@ -61,7 +67,7 @@ std::string IsNull(const std::string& at) {
 
 /// jsonb has an order of its own for texts.
 void AddTextRange(Where& where, const std::string& at, const Filter::Condition& condition) {
-  where.parameters.Text(Escaped(condition.value.get_ref<const std::string&>()));
+  where.parameters.Text(condition.value.get_ref<const std::string&>());
   where.sql += " AND jsonb_typeof(" + at + ") = 'string' AND " + AsText(at) +
                OperatorOf(condition.op) + Place(where.parameters);
 }
@@ -77,6 +83,7 @@ void AddRange(Where& where, const std::string& indexed, Filter::Op op, Rank rank
 void AddTo(Where& where, const Filter& filter, const Filter::Condition& condition) {
   if (detail::IsKeyPath(condition.path) || condition.op == Filter::Op::kNotEqual) return;
   const Json& value = condition.value;
+  if (HoldsNul(value)) return;
   const std::string at = PathIntoBody(condition.path);
   const bool equals = condition.op == Filter::Op::kEqual;
   const Rank rank = RankOf(value);
@@ -127,8 +134,10 @@ std::optional<bool> AddBound(Parameters& parameters, const Filter& filter, Rank 
     const auto& text = value.get_ref<const std::string&>();
     // A text that is not valid UTF-8 is for doclock.
     constexpr auto kReplace = Json::error_handler_t::replace;
-    if (Json::parse(value.dump(-1, ' ', false, kReplace)) != value) return std::nullopt;
-    parameters.Text(Escaped(text));
+    if (HoldsNul(value) || Json::parse(value.dump(-1, ' ', false, kReplace)) != value) {
+      return std::nullopt;
+    }
+    parameters.Text(text);
     return true;
   }
   if (rank != Rank::kNumber || IsExact(value)) {
@@ -139,7 +148,7 @@ std::optional<bool> AddBound(Parameters& parameters, const Filter& filter, Rank 
   const double before =
       std::nextafter(value.get<double>(), filter.descending() ? kInfinity : -kInfinity);
   if (!std::isfinite(before)) return std::nullopt;
-  parameters.Jsonb(ToStored(Json(before).dump()).json);
+  parameters.Jsonb(Json(before).dump());
   return false;
 }
 
@@ -216,11 +225,10 @@ std::string MembersFor(const Filter& filter) {
   }
   std::string members;
   for (const std::string& name : names) {
-    const std::string at = QuotedText(Escaped(name));
+    const std::string at = QuotedText(name);
     members += (members.empty() ? "" : ", ") + at + ", body -> " + at;
   }
-  return "CASE WHEN body_text IS NULL THEN jsonb_build_object(" + members +
-         ")::text ELSE body_text END";
+  return "jsonb_build_object(" + members + ")::text";
 }
 
 Where WhereOf(const Filter& filter) {

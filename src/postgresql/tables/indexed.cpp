@@ -33,13 +33,14 @@ bool IsExact(const Json& number) {
 }
 
 Bounds BoundsOf(Rank rank) {
-  if (rank == Rank::kNumber) return {"'-1e400'", "'1e400'"};
+  if (rank == Rank::kNumber)
+    return {"'-9e131071'", "'9e131071'"};  // beyond all that fit (CheckForJsonb)
   if (rank == Rank::kBoolean) return {"'false'", "'true'"};
   return {"'[-1e19]'", "'[1e19]'"};
 }
 
 std::string Indexed(const Json& value) {
-  if (!value.is_object()) return ToStored(value.dump()).json;
+  if (!value.is_object()) return value.dump();
   return "[" + value.at("$date").at("$numberLong").get<std::string>() + "]";
 }
 
@@ -54,7 +55,7 @@ std::string ForUniqueIndex(const std::string& path) { return "NULLIF(" + path + 
 
 std::string PathIntoBody(const std::vector<std::string>& path) {
   std::string sql = "body";
-  for (const std::string& name : path) sql += " -> " + QuotedText(Escaped(name));
+  for (const std::string& name : path) sql += " -> " + QuotedText(name);
   return "(" + sql + ")";
 }
 

@@ -100,10 +100,7 @@ RowUpdate HolderUpdate(const std::string& table, std::vector<Given> given,
   return {
       table, given,
       "lock_id = given.id AND given.expected IN (-1, lock_version)" + std::string(kAlone) + Sound(),
-      changes +
-          ", body = coalesce(given.new_body, body), body_text ="
-          " CASE WHEN given.new_body IS NULL THEN body_text ELSE given.new_text END",
-      "lock_version" + more};
+      changes + ", body = coalesce(given.new_body, body)", "lock_version" + more};
 }
 
 /// Does a store want hints (Listener)? A client that asks this at the same moment looks like one.
@@ -113,7 +110,7 @@ std::string Listens(const std::string& lock) {
 }
 
 std::vector<Given> WithBody(const Given& first, std::vector<Given> more = {}) {
-  const std::vector<Given> all{first, {"new_body", "jsonb"}, {"new_text", "text"}};
+  const std::vector<Given> all{first, {"new_body", "jsonb"}};
   more.insert(more.begin(), all.begin(), all.end());
   return more;
 }
@@ -155,9 +152,9 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
               " WHERE ctid = $1::text::tid AND pg_column_size(body) < 100000"},
       exists{"SELECT 1 FROM " + table + kWhereKey},
       insert{WriteOne("INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
-                      std::string(kLockColumns) + ", body, body_text) VALUES(" +
-                      Places(1, 3 + kLockColumnCount + 2) + ")")},
-      update{Update(table, std::string(kLockColumns) + ", body, body_text", kLockColumnCount + 2)},
+                      std::string(kLockColumns) + ", body) VALUES(" +
+                      Places(1, 3 + kLockColumnCount + 1) + ")")},
+      update{Update(table, std::string(kLockColumns) + ", body", kLockColumnCount + 1)},
       update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
       erase{WriteOne("DELETE FROM " + table + kWhereKey)},
       take_free(table, OfGrant(),
@@ -204,7 +201,6 @@ std::string DefinitionOf(const std::string& table, const std::string& key_constr
   lock_group text,
   lock_shares jsonb,
   lock_queue jsonb,
-  body_text text,
   body jsonb NOT NULL,
   CONSTRAINT )" +
          QuotedName(key_constraint) + R"( PRIMARY KEY (key_kind, key_number, key_text)

@@ -31,12 +31,12 @@ enum Column : int {
   kBody
 };
 
-/// The inverse of what AddPart does to texts.
-void Unescape(Json& part) {
+/// Applies Escaped or Unescaped to all texts but names.
+void ChangeTexts(Json& part, std::string (*change)(std::string_view)) {
   if (part.is_string()) {
-    part = Unescaped(part.get_ref<const std::string&>());
+    part = change(part.get_ref<const std::string&>());
   } else if (part.is_structured()) {
-    for (Json& member : part) Unescape(member);
+    for (Json& member : part) ChangeTexts(member, change);
   }
 }
 
@@ -62,18 +62,18 @@ Json LockJson(const Result& result, int row) {
     Json part = Json::parse(result.Jsonb(row, column), nullptr, false);
     // The server takes numbers that are none here: what is no part of a lock is malformed.
     if (part.is_discarded()) part = false;
-    Unescape(part);
+    ChangeTexts(part, &Unescaped);
     json[name] = std::move(part);
   }
   return json;
 }
 
-void AddPart(Parameters& parameters, const Json& lock, const char* name) {
-  const auto part = lock.find(name);
-  if (part == lock.end()) {
+void AddPart(Parameters& parameters, Json part) {
+  if (part.is_null()) {
     parameters.Null();
   } else {
-    parameters.Jsonb(ToStored(part->dump()).json);
+    ChangeTexts(part, &Escaped);
+    parameters.Jsonb(part.dump());
   }
 }
 
@@ -105,26 +105,18 @@ void AddLock(Parameters& parameters, const rules::LockState& lock) {
   parameters.Int8(lock.version).Id(lock.lock_id).Time(lock.lease.since);
   parameters.Int8(lock.lease.ttl.count()).Time(lock.granted).Time(lock.closed_until);
   parameters.Int8(lock.fence);
-  AddPart(parameters, json, "owner");
+  AddPart(parameters, json.value("owner", Json()));
   AddGroup(parameters, lock.group);
   parameters.Id(lock.born).Id(lock.released);
-  for (const char* const part : {"shares", "queue"}) AddPart(parameters, json, part);
+  for (const char* const part : {"shares", "queue"}) {
+    AddPart(parameters, json.value(part, Json()));
+  }
 }
 
 void AddGrant(Parameters& parameters, const GrantRequest& grant) {
   parameters.Id(grant.lock_id).Int8(grant.ttl.count());
-  if (grant.owner) {
-    parameters.Jsonb(ToStored(records::OwnerJson(*grant.owner).dump()).json);
-  } else {
-    parameters.Null();
-  }
+  AddPart(parameters, grant.owner ? records::OwnerJson(*grant.owner) : Json());
   AddGroup(parameters, grant.group);
-}
-
-void AddBody(Parameters& parameters, const Body& body) {
-  const StoredBody stored = ToStored(body.text());
-  parameters.Jsonb(stored.json);
-  stored.is_changed ? parameters.Text(body.text()) : parameters.Null();
 }
 
 }  // namespace doclock::postgresql

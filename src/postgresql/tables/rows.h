@@ -17,7 +17,7 @@ inline constexpr std::string_view kReadColumns =
     "key_kind, key_number, key_text, lock_version, lock_id, lock_time, lock_ttl, lock_since,"
     " lock_closed, lock_fence, lock_owner, lock_group, lock_born, lock_released, lock_shares,"
     " lock_queue, ";
-inline constexpr std::string_view kWholeBody = "coalesce(body_text, body::text)";
+inline constexpr std::string_view kWholeBody = "body::text";
 /// What AddLock adds, in its order.
 inline constexpr std::string_view kLockColumns =
     "lock_version, lock_id, lock_time, lock_ttl, lock_since, lock_closed, lock_fence, lock_owner,"
@@ -36,8 +36,6 @@ FoundRow ReadRow(const Result& result, int row);
 void AddLock(Parameters& parameters, const rules::LockState& lock);
 /// Adds what a grant makes lock_id, lock_ttl, lock_owner and lock_group.
 void AddGrant(Parameters& parameters, const GrantRequest& grant);
-/// Adds body and body_text.
-void AddBody(Parameters& parameters, const Body& body);
 
 /// The time in a column; the zero of time points if it is NULL.
 TimePoint TimeAt(const Result& result, int row, int column);

@@ -5,12 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "doclock/body.h"
 #include "doclock/key.h"
 #include "postgresql/client/values.h"
 
 namespace doclock::postgresql {
 
-// Documents and keys as PostgreSQL can keep them.
+// Bodies and keys as PostgreSQL can keep them.
 
 /// A text without U+0000, which PostgreSQL has not: U+0000 and U+0001 become two characters each,
 /// and texts keep their order.
@@ -18,16 +19,9 @@ std::string Escaped(std::string_view text);
 /// The inverse of Escaped.
 std::string Unescaped(std::string_view text);
 
-/// A body as the columns keep it.
-struct StoredBody {
-  /// What `jsonb` takes: it loses none of the values, and none of the kinds of numbers.
-  std::string json;
-  /// Is `json` not all of it? Then the body's own text is kept too. (Texts in `json` are Escaped
-  /// then, and -0.0 is 0.0.)
-  bool is_changed = false;
-};
-/// @param text is JSON.
-StoredBody ToStored(const std::string& text);
+/// Refuses a body that `jsonb` cannot hold: one with U+0000, or with a number beyond `numeric`.
+/// @throws DocumentException naming the member
+void CheckForJsonb(const Body& body);
 
 /// What the columns of a key hold.
 struct KeyColumns {

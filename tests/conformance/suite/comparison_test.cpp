@@ -101,7 +101,7 @@ bool IsComparable(const Json& value) {
 TEST_P(StoreConformance, EveryValueComparesAsInMemory) {
   const auto memory = OpenMemoryStore();
   Client model = Open(*memory, "things");
-  const std::vector<Json> values = ComparedValues();
+  const Json values = backend().Kept(ComparedValues());
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (Client* client : {&model, &things_}) {
       ASSERT_EQ(client->Insert(i, {{"v", values[i]}}).status, OpStatus::kDone) << values[i];

@@ -71,7 +71,7 @@ json AnyObject() {
 
 bool CanBeStored(const json& body) {
   try {
-    detail::CheckBody(body, LockFieldNames{});
+    detail::CheckBody(Body::FromJson(body), LockFieldNames{});
     return true;
   } catch (const DocumentException&) {
     return false;

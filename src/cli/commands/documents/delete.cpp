@@ -6,7 +6,7 @@
 namespace doclock::cli {
 namespace {
 
-using Documents = LockingRepository<nlohmann::json>;
+using Documents = LockingRepository<Body>;
 
 /// Returns the exit code.
 int DeleteVersion(const Documents& documents, const DocumentOptions& options) {

@@ -22,8 +22,6 @@
 namespace doclock::cli {
 namespace {
 
-using nlohmann::json;
-
 /// A file in a folder that only this user can read; both are deleted at the end, unless kept.
 class PrivateFile {
  public:
@@ -121,7 +119,7 @@ bool EditAgain() {
 
 /// Lets the user edit the file until it can be stored, stores it and unlocks. Returns the exit
 /// code; unless it is kOk, nothing was stored.
-int EditAndStore(const PrivateFile& file, const std::string& before, Locked<json>& document,
+int EditAndStore(const PrivateFile& file, const std::string& before, Locked<Body>& document,
                  const DocumentOptions& options) {
   for (;;) {
     if (const std::string failed = RunEditor(options, file.path()); !failed.empty()) {
@@ -143,7 +141,7 @@ int EditAndStore(const PrivateFile& file, const std::string& before, Locked<json
       return kOk;
     }
     try {
-      *document = ParseJson(*after);
+      *document = detail::BodyAccess::Make(ParseJson(*after));
       document.Release();
       return kOk;
     } catch (const BadJson& error) {
@@ -161,9 +159,9 @@ int EditAndStore(const PrivateFile& file, const std::string& before, Locked<json
 }  // namespace
 
 int Edit(const LockManager& manager, const DocumentOptions& options) {
-  const LockingRepository<json> documents(manager, options.collection);
+  const LockingRepository<Body> documents(manager, options.collection);
   auto document = documents.Lock(ParseKey(options.key), {.ttl = options.ttl, .wait = options.wait});
-  const std::string before = document->dump(2) + "\n";
+  const std::string before = detail::Print(detail::BodyAccess::Exact(*document), 2) + "\n";
   PrivateFile file(before);
   int code = kOk;
   try {

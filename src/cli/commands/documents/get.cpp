@@ -9,15 +9,14 @@
 
 namespace doclock::cli {
 
-using nlohmann::json;
-
 int Get(const LockManager& manager, const DocumentOptions& options) {
-  const LockingRepository<json> documents(manager, options.collection);
+  const LockingRepository<Body> documents(manager, options.collection);
   const auto found = documents.Find(ParseKey(options.key));
   if (!found) return TellMissing(options);
-  const json shown =
-      options.full ? LineOf({found->key(), found->version(), found->locked(), **found}) : **found;
-  std::cout << JsonText(shown, options.compact ? -1 : 2) << '\n';
+  const detail::ExactJson shown =
+      options.full ? LineOf({found->key(), found->version(), found->locked(), **found})
+                   : detail::BodyAccess::Exact(**found);
+  std::cout << ExactText(shown, options.compact ? -1 : 2) << '\n';
   return kOk;
 }
 

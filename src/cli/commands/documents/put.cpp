@@ -13,17 +13,16 @@
 namespace doclock::cli {
 namespace {
 
-using nlohmann::json;
-using Documents = LockingRepository<json>;
+using Documents = LockingRepository<Body>;
 
-void Replace(const LockManager& manager, const DocumentOptions& options, const json& body) {
+void Replace(const LockManager& manager, const DocumentOptions& options, const Body& body) {
   const LockOptions lock{.ttl = options.ttl, .wait = options.wait};
   if (ReplaceWhole(manager, options.collection, ParseKey(options.key), body, lock)) return;
   TellUnreadable(options, "was replaced");
 }
 
 /// Returns the exit code.
-int Create(const Documents& documents, const DocumentOptions& options, const json& body) {
+int Create(const Documents& documents, const DocumentOptions& options, const Body& body) {
   try {
     documents.Insert(ParseKey(options.key), body);
     return kOk;
@@ -36,7 +35,7 @@ int Create(const Documents& documents, const DocumentOptions& options, const jso
 }
 
 /// Returns the exit code.
-int ReplaceVersion(const Documents& documents, const DocumentOptions& options, json body) {
+int ReplaceVersion(const Documents& documents, const DocumentOptions& options, Body body) {
   auto found = documents.Find(ParseKey(options.key));
   if (!found) return TellMissing(options);
   if (found->version() != options.if_version) return TellOtherVersion(options, found->version());
@@ -72,10 +71,9 @@ void TellUnreadable(const DocumentOptions& options, const std::string& what_happ
 }
 
 int Put(const std::function<std::shared_ptr<Store>()>& open, const DocumentOptions& options) {
-  json body;
+  Body body;
   try {
-    body = ParseJson(Input(options.file).Rest());
-    CheckStorable(body);
+    body = StorableBody(ParseJson(Input(options.file).Rest()));
   } catch (const BadJson& error) {
     Tell(error.what());
     return kBadData;

@@ -24,18 +24,18 @@ const std::vector<Tag>& Tags() {
                                       {"1", 3},
                                       {"", 4},
                                       {0, 5},
-                                      {-0.0, 5},
+                                      {0.0, 5},
                                       {false, 6},
                                       {"a", 7},
-                                      {"a\0b"s, 8},
-                                      {"a\0c"s, 9},
+                                      {"a\1b"s, 8},
+                                      {"a\1c"s, 9},
                                       {"ä\u2028🌍", 10},
                                       {std::string(1200, 'x') + "1", 11},
                                       {std::string(1200, 'x') + "2", 12},
                                       {Json::array({10, 11}), 13},
                                       {Json::array({12}), 14},
                                       {Json::array(), 15},
-                                      {Json::array({"[]", "t\0t"s}), 16},
+                                      {Json::array({"[]", "t\1t"}), 16},
                                       {Json::array({Json::array({13}), {{"a", 1}}}), 17},
                                       {Json::object(), 18},
                                       {{{"a", 2}}, 19},
@@ -60,7 +60,7 @@ Json Compared(const Step& step) {
 
 Json ComparedTag(const Step& step) {
   using namespace std::string_literals;
-  const std::vector<Json> values{1, "a\0b"s, 10, nullptr};
+  const std::vector<Json> values{1, "a\1b"s, 10, nullptr};
   return values.at(static_cast<std::size_t>(step.number / 10) % values.size());
 }
 
