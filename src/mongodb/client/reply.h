@@ -13,7 +13,7 @@ namespace doclock::mongodb {
 /// Codes of the server's error_codes.yml that are told apart.
 inline constexpr int kUnauthorized = 13, kNamespaceNotFound = 26, kDocumentValidationFailure = 121,
                      kBsonObjectTooLarge = 10334, kDuplicateKey = 11000, kWriteConflict = 112,
-                     kNoSuchTransaction = 251;
+                     kConflictingOperationInProgress = 117, kNoSuchTransaction = 251;
 /// The document would be too large, of an update; it has no name.
 inline constexpr int kUpdateTooLarge = 17419;
 

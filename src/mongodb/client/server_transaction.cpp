@@ -67,13 +67,13 @@ ServerTransaction::ServerTransaction(const Server& server, Pool& pool, Deadline 
 }
 
 ServerTransaction::~ServerTransaction() {
-  if (!may_stay_open_) return;
+  if (!IsInProgress() && !may_stay_open_) return;
   // libmongoc finds no server for a moment behind a lost connection. While this one is open, no
   // other attempt can write its documents.
   constexpr milliseconds kPause{100};
   const Deadline end = std::max(deadline_, std::chrono::steady_clock::now() + 10 * kPause);
   try {
-    while (!Supersede() && Until(end) > kPause) std::this_thread::sleep_for(kPause);
+    while (!Abort() && Until(end) > kPause) std::this_thread::sleep_for(kPause);
   } catch (const std::exception&) {  // then the server ends it after a minute
   }
 }
@@ -84,14 +84,15 @@ void ServerTransaction::Run(Doc& command, Reply& reply) {
   command.Add("maxTimeMS", std::max<std::int64_t>(most.count(), 1));
   // As a read, because nothing that it has done is stored yet.
   server_.RunOn(client(), command, opts_.get(), Effect::kReads, reply);
-  // Each other error of the server has ended it.
+  // By these the server has ended it, or never begun it.
   const bool ended = reply.code == kWriteConflict || reply.code == kNoSuchTransaction;
   if (!reply.answered() && !ended) may_stay_open_ = true;
 }
 
 void ServerTransaction::Distrust(const std::string& collection) {
   collection_ = collection;
-  may_stay_open_ = true;
+  // Until a command is sent, libmongoc itself knows that there is nothing to end.
+  may_stay_open_ = State() != MONGOC_TRANSACTION_STARTING;
 }
 
 ServerTransaction::End ServerTransaction::Commit(Reply& reply) {
@@ -129,19 +130,41 @@ bool ServerTransaction::Kill() const {
   return reply.answered();
 }
 
-/// Begins a newer transaction of the session. The server ends this one for it, and does none of its
-/// commands that come late: after killSessions, a late first one would begin it again. It needs no
-/// privilege that the commands did not. False: no server has answered.
-bool ServerTransaction::Supersede() {
-  mongoc_client_session_abort_transaction(session(), nullptr);
-  const auto options = OptionsFor(longest_, longest_);
-  if (!mongoc_client_session_start_transaction(session(), options.get(), nullptr)) return false;
+/// Uses up the number of the transaction, so that the server does none of its commands that come
+/// late: after abortTransaction alone, a late first one would begin it. It needs no privilege that
+/// the commands did not. False: no server has answered.
+bool ServerTransaction::UseUp() {
   Doc look;
   look.Add("find", collection_).Add("limit", 1).Add("singleBatch", true);
+  if (IsInProgress()) {
+    look.Add("startTransaction", true);
+  } else {
+    // libmongoc has ended it. A newer one of the session makes the server end it too.
+    const auto options = OptionsFor(longest_, longest_);
+    if (!mongoc_client_session_start_transaction(session(), options.get(), nullptr)) return false;
+  }
   look.Add("maxTimeMS", longest_.count());
   Reply reply;
   server_.RunOn(client(), look, opts_.get(), Effect::kReads, reply);
-  return reply.answered();
+  return reply.answered() || reply.code == kConflictingOperationInProgress ||
+         reply.code == kNoSuchTransaction;
+}
+
+/// Whether a server says that the transaction is over. libmongoc's own abort writes to the
+/// program's log if the server has ended it before.
+bool ServerTransaction::Abort() {
+  if (may_stay_open_ && !UseUp()) return false;
+  Reply reply;
+  bson_t* const answer = reply.Fresh();
+  bson_error_t error{};
+  const bool done = mongoc_client_write_command_with_opts(
+      client(), "admin", Doc::Of("abortTransaction", 1).get(), opts_.get(), answer, &error);
+  reply.Judge(done, error, Effect::kReads);
+  if (!reply.answered() && reply.code != kNoSuchTransaction) return false;
+  // It commits nothing: it takes libmongoc's session out of the transaction, without a line in the
+  // log.
+  mongoc_client_session_commit_transaction(session(), nullptr, nullptr);
+  return true;
 }
 
 }  // namespace doclock::mongodb

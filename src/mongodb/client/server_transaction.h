@@ -51,13 +51,21 @@ class ServerTransaction {
  private:
   struct Destroy {
     void operator()(mongoc_client_session_t* session) const noexcept {
-      mongoc_client_session_destroy(session);  // aborts, if it is open
+      mongoc_client_session_destroy(session);  // aborts, if no server said that it is over
     }
   };
 
   End CommitOnce(Reply& reply);
+  [[nodiscard]] mongoc_transaction_state_t State() const noexcept {
+    return mongoc_client_session_get_transaction_state(session());
+  }
+  /// Whether libmongoc has sent a command in it, and has not ended it.
+  [[nodiscard]] bool IsInProgress() const noexcept {
+    return session_ && State() == MONGOC_TRANSACTION_IN_PROGRESS;
+  }
   [[nodiscard]] bool Kill() const;
-  [[nodiscard]] bool Supersede();
+  [[nodiscard]] bool UseUp();
+  [[nodiscard]] bool Abort();
 
   const Server& server_;
   const Deadline deadline_;

@@ -1,6 +1,7 @@
 // Several documents in one transaction of the server: what it keeps of each, what its answers mean,
 // and the commands of users' own in it.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,10 +19,14 @@
 
 #include "doclock/doclock.h"
 #include "doclock/mongodb_transaction.h"
+#include "mongodb/client/reply.h"
+#include "mongodb/protocol/write_command.h"
 #include "mongodb/support/client.h"
+#include "mongodb/support/driver_lines.h"
 #include "mongodb/support/fail_point.h"
 #include "mongodb/support/monitored_pool.h"
 #include "mongodb/support/raw_server.h"
+#include "mongodb/support/user_transaction.h"
 #include "process/child.h"
 
 namespace doclock::mongo_test {
@@ -241,6 +246,65 @@ TEST_F(MongoCommitKilled, HasWrittenAllOrNothing) {
   EndTransactionsOf(name);
 }
 
+/// libmongoc logs an abort of what the server has ended already.
+class MongoCommitLog : public MongoCommit {
+ protected:
+  MongoCommitLog() { DriverLines::Take(); }
+  ~MongoCommitLog() override { EXPECT_THAT(DriverLines::Take(), ::testing::IsEmpty()); }
+};
+
+TEST_F(MongoCommitLog, SaysNothingOfADocumentThatIsThere) {
+  const Key there = "there";
+  client_.Save(SaveKind::kInsert, there, kAnyVersion, {}, Counted(1));
+  WriteOp& held = Held();
+  SaveOp insert(client_.collection(), there);
+  insert.save = SaveKind::kInsert;
+  insert.write_id = NewUuid();
+  insert.body = Counted(1);
+  StoreOp* const ops[] = {&held, &insert};
+  CommitOp commit;
+  commit.ops = ops;
+  client_.store().Commit(commit, 10s);
+  EXPECT_EQ(insert.status, OpStatus::kConflict) << Why(insert);
+  EXPECT_EQ(client_.Read(*held.key).version, held.expected);
+}
+
+TEST_F(MongoCommitLog, SaysNothingOfAWriteThatMetAnother) {
+  Pair pair = TwoHeld();
+  std::optional<UserTransaction> other;
+  pair.commit.join = [&](void*) {
+    // It ends before the second attempt.
+    if (other) return other.reset();
+    other.emplace(SetUri(), database_.name(), "things", "met");
+    mongodb::Doc statement, command;
+    statement.Add("q", mongodb::Doc::Of("_id", *pair.second.key));
+    statement.Add("u", mongodb::Doc::Of("$set", mongodb::Doc::Of("touched", true)));
+    other->Run(database_.name(), mongodb::CommandOf(mongodb::Verb::kUpdate, client_.collection(),
+                                                    mongodb::Array().Add(statement), true));
+  };
+  EXPECT_EQ(Commit(pair), OpStatus::kDone) << Why(pair.first);
+}
+
+TEST_F(MongoCommitLog, SaysNothingOfJoinedWorkThatFails) {
+  Pair pair = TwoHeld();
+  for (const bool sends : {false, true}) {
+    pair.commit.join = [&](void* native) {
+      const auto& join = *static_cast<const MongodbJoin*>(native);
+      if (sends) {
+        mongodb::Doc command = mongodb::Doc::Of("insert", "invoices");
+        command.Add("documents", mongodb::Array().Add(mongodb::Doc::Of("_id", 1)));
+        mongoc_client_write_command_with_opts(join.client, database_.name().c_str(), command.get(),
+                                              join.opts, nullptr, nullptr);
+      }
+      throw std::runtime_error("not today");
+    };
+    pair.commit.ops = pair.ops;
+    client_.store().Commit(pair.commit, 10s);
+    EXPECT_NE(pair.first.status, OpStatus::kDone);
+    EXPECT_EQ(database_.Stored({}, "invoices").find("_id"), std::string::npos);
+  }
+}
+
 class MongoCommitFaults : public MongoCommit {
  protected:
   FailPoint Fail(const CommandFault& fault, std::string_view command, std::optional<int> times) {
@@ -313,8 +377,6 @@ TEST_F(MongoCommitFaults, ATransactionThatCannotBeKilledKeepsNobodyOut) {
   EXPECT_EQ(later.status, OpStatus::kDone) << Why(later);
 }
 
-constexpr int kTransactionTooOld = 225;
-
 /// Sends a command that a driver has sent before, byte for byte, as OP_MSG. Returns its error code.
 std::int64_t SendToPrimary(Database& database, const mongodb::Doc& command) {
   std::string primary;
@@ -348,7 +410,8 @@ TEST_F(MongoCommitFaults, AFirstCommandThatComesLateBeginsNothing) {
     store->Commit(pair.commit, 10s);
   }
   EXPECT_EQ(pair.first.status, OpStatus::kDone) << Why(pair.first);
-  EXPECT_EQ(SendToPrimary(database_, pool.TakeFirstOfTransaction()), kTransactionTooOld);
+  EXPECT_EQ(SendToPrimary(database_, pool.TakeFirstOfTransaction()),
+            mongodb::kConflictingOperationInProgress);
 }
 
 TEST_F(MongoCommitFaults, ATransactionThatTheServerEndedBeginsAnew) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mongodb/bson/bson.h"
+#include "mongodb/support/driver_lines.h"
 
 namespace doclock::mongo_test {
 
@@ -22,8 +23,7 @@ class RawServer {
   using Visit = std::function<void(const bson_t& reply)>;
 
   explicit RawServer(const std::string& uri) {
-    // The driver's own complaints about servers that the tests killed.
-    mongoc_log_set_handler(nullptr, nullptr);
+    DriverLines::Listen();
     mongoc_init();
     client_ = mongoc_client_new(uri.c_str());
     if (client_ == nullptr) throw std::runtime_error("the test server's URI is not valid");

@@ -41,6 +41,17 @@ class UserTransaction {
   UserTransaction& operator=(const UserTransaction&) = delete;
   ~UserTransaction() { Close(); }
 
+  /// A further command in it. @throws std::runtime_error
+  void Run(const std::string& database, const mongodb::Doc& command) {
+    mongodb::Doc options;
+    bson_error_t error{};
+    if (!mongoc_client_session_append(session_, options.get(), &error) ||
+        !mongoc_client_command_with_opts(client_, database.c_str(), command.get(), nullptr,
+                                         options.get(), nullptr, &error)) {
+      throw std::runtime_error(error.message);
+    }
+  }
+
  private:
   void Close() {
     if (session_ != nullptr) mongoc_client_session_destroy(session_);  // aborts
