@@ -42,7 +42,25 @@ Greeted WhatCame(std::string_view text) {
   return text.find("connection closed") == text.npos ? Greeted::kUnknown : Greeted::kNothing;
 }
 
+/// What the driver says of one server.
+bool IsForGood(std::string_view text) {
+  const Greeted greeted = WhatCame(text);
+  return greeted == Greeted::kOtherProtocol || greeted == Greeted::kTls ||
+         text.find("certificate verif") != text.npos;
+}
+
 }  // namespace
+
+bool FailsForGood(std::string_view driver_says) {
+  std::size_t start = driver_says.find('[');
+  if (start == driver_says.npos) return false;
+  while (start != driver_says.npos) {
+    const std::size_t next = driver_says.find('[', start + 1);
+    if (!IsForGood(driver_says.substr(start, next - start))) return false;
+    start = next;
+  }
+  return true;
+}
 
 std::string AdviceOn(std::string_view driver_says) {
   switch (WhatCame(driver_says)) {

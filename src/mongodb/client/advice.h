@@ -9,4 +9,8 @@ namespace doclock::mongodb {
 /// the end of a sentence, by the driver's words. Empty: they speak for themselves.
 std::string AdviceOn(std::string_view driver_says);
 
+/// Whether no server that failed the greeting, by the driver's words, will pass it by itself: each
+/// speaks another protocol, wants TLS, or shows a certificate that is not accepted.
+bool FailsForGood(std::string_view driver_says);
+
 }  // namespace doclock::mongodb

@@ -23,6 +23,12 @@ void Set(mongoc_uri_t* uri, const char* option, milliseconds value) {
 
 }  // namespace
 
+bool HasNoRecord(std::string_view driver_says) noexcept {
+  const auto says = [&](const char* text) { return driver_says.find(text) != driver_says.npos; };
+  return says("No SRV records for") ||
+         (says("SRV record") && (says("host is unknown") || says("does not have an IP address")));
+}
+
 Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds selection_timeout,
            SetNames* listener)
     : socket_timeout_(socket_timeout) {
@@ -37,8 +43,11 @@ Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds 
   bson_error_t error;
   pool_ = mongoc_client_pool_new_with_error(uri.get(), &error);
   if (pool_ == nullptr && error.domain == MONGOC_ERROR_STREAM) {
-    throw StoreException(Errc::kUnavailable,
-                         "doclock: MongoDB: the hosts of the mongodb+srv: URI cannot be looked up");
+    const bool none = HasNoRecord(error.message);
+    throw StoreException(none ? Errc::kRefused : Errc::kUnavailable,
+                         std::string("doclock: MongoDB: the hosts of the mongodb+srv: URI cannot "
+                                     "be looked up") +
+                             (none ? ": its name has no SRV record" : ""));
   }
   if (pool_ == nullptr) {
     throw std::invalid_argument("doclock: the mongodb: URI's options cannot be used");

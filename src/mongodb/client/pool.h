@@ -3,10 +3,15 @@
 #include <mongoc/mongoc.h>
 
 #include <chrono>
+#include <string_view>
 
 #include "mongodb/uri/set_names.h"
 
 namespace doclock::mongodb {
+
+/// Whether a name server has answered that a mongodb+srv: URI's name does not exist or has no such
+/// record, by the driver's words. False also if no name server has answered.
+bool HasNoRecord(std::string_view driver_says) noexcept;
 
 /// Connections with one timeout for answers: libmongoc bounds a call only by the pool's
 /// socketTimeoutMS. Thread-safe.

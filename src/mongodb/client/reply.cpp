@@ -25,6 +25,10 @@ struct Code {
   std::string_view why = {};   ///< For those that mean a limit or a setting.
 };
 
+constexpr std::string_view kNotThisServer =
+    "locks need MongoDB 5.0 or newer, and transactions a replica set or mongos";
+constexpr std::string_view kApi =
+    "the pool's client must not set apiStrict, nor a server requireApiVersion";
 constexpr std::string_view kTooLarge = "a document, with the fields of the lock, may have 16 MiB";
 
 /// The codes of the server's error_codes.yml that are not simply kRefused.
@@ -69,18 +73,45 @@ constexpr std::array kCodes = {
     Code{43, Proof::kPassing, "CursorNotFound"},
     Code{46, Proof::kPassing, "LockBusy"},
     Code{kWriteConflict, Proof::kPassing, "WriteConflict"},
+    Code{kConflictingOperationInProgress, Proof::kPassing, "ConflictingOperationInProgress"},
     Code{175, Proof::kPassing, "QueryPlanKilled"},
+    Code{239, Proof::kPassing, "SnapshotTooOld"},
+    Code{246, Proof::kPassing, "SnapshotUnavailable"},
     Code{kNoSuchTransaction, Proof::kPassing, "NoSuchTransaction"},
+    Code{267, Proof::kPassing, "PreparedTransactionInProgress"},
+    Code{276, Proof::kPassing, "IndexBuildAborted"},
+    Code{365, Proof::kPassing, "TemporarilyUnavailable"},
     Code{371, Proof::kPassing, "UserWritesBlocked", "an administrator has blocked writes"},
+    Code{391, Proof::kPassing, "ReauthenticationRequired"},
+    Code{462, Proof::kPassing, "IngressRequestRateLimitExceeded"},
+    Code{12586, Proof::kPassing, "BackgroundOperationInProgressForDatabase"},
+    Code{12587, Proof::kPassing, "BackgroundOperationInProgressForNamespace"},
     Code{14031, Proof::kPassing, "OutOfDiskSpace", "the server's disk is full"},
 
+    Code{kUnauthorized, Proof::kRefused, "Unauthorized", "the user lacks a privilege"},
+    Code{18, Proof::kRefused, "AuthenticationFailed", "correct the user, password or authSource"},
+    Code{20, Proof::kRefused, "IllegalOperation", kNotThisServer},
+    Code{59, Proof::kRefused, "CommandNotFound", kNotThisServer},
     Code{61, Proof::kRefused, "ShardKeyNotFound", "a sharded collection must be sharded by _id"},
     Code{67, Proof::kRefused, "CannotCreateIndex",
          "a collection has at most 64 indexes, and an index at most 32 fields"},
     Code{73, Proof::kRefused, "InvalidNamespace",
          "the name of a database has at most 63 bytes, and with that of the collection 255"},
+    Code{72, Proof::kRefused, "InvalidOptions"},
+    Code{76, Proof::kRefused, "NoReplicationEnabled", kNotThisServer},
+    Code{115, Proof::kRefused, "CommandNotSupported", kNotThisServer},
     Code{kDocumentValidationFailure, Proof::kRefused, "DocumentValidationFailure"},
     Code{166, Proof::kRefused, "CommandNotSupportedOnView", "it is no plain collection"},
+    Code{171, Proof::kRefused, "CannotIndexParallelArrays",
+         "an index has two fields that are arrays in the document"},
+    Code{263, Proof::kRefused, "OperationNotSupportedInTransaction"},
+    Code{322, Proof::kRefused, "APIVersionError", kApi},
+    Code{323, Proof::kRefused, "APIStrictError", kApi},
+    Code{324, Proof::kRefused, "APIDeprecationError", kApi},
+    Code{334, Proof::kRefused, "MechanismUnavailable",
+         "the server does not offer the URI's authMechanism"},
+    Code{8000, Proof::kRefused, "AtlasError",
+         "the plan of the cluster does not allow it, or its storage is full"},
     Code{kBsonObjectTooLarge, Proof::kRefused, "BSONObjectTooLarge", kTooLarge},
     Code{17280, Proof::kRefused, "KeyTooLong"},
     Code{kUpdateTooLarge, Proof::kRefused, {}, kTooLarge},
@@ -162,9 +193,15 @@ bool BrokeWhileAuthenticating(const bson_error_t& error) {
          std::string_view(error.message).find("socket error or timeout") != std::string_view::npos;
 }
 
-bool IsOfServer(const bson_error_t& error) {
-  return error.domain == MONGOC_ERROR_SERVER || error.domain == MONGOC_ERROR_QUERY ||
-         error.domain == MONGOC_ERROR_COMMAND;
+/// The driver has these domains for errors of its own, too, which bring no answer of a server.
+bool IsOfServer(const bson_error_t& error, const bson_t& answer) {
+  const bool shared = error.domain == MONGOC_ERROR_QUERY || error.domain == MONGOC_ERROR_COMMAND;
+  return error.domain == MONGOC_ERROR_SERVER || (shared && bson_has_field(&answer, "ok"));
+}
+
+/// The driver refused the command before it was sent, because the server has just gone.
+bool IsNotSent(const bson_error_t& error) {
+  return error.domain == MONGOC_ERROR_COMMAND && error.code == MONGOC_ERROR_COMMAND_INVALID_ARG;
 }
 
 }  // namespace
@@ -200,7 +237,7 @@ void Reply::Judge(bool done, const bson_error_t& error, Effect effect) {
 
 void Reply::Fail(const bson_error_t& error, Effect effect) {
   const bool writes = effect == Effect::kWrites;
-  if (IsOfServer(error)) {
+  if (IsOfServer(error, bson_)) {
     Classify(bson_, static_cast<int>(error.code), effect, *this);
     text = "the server answered " + Describe(bson_, code);
     // The server itself proves that nothing is stored: by this command, or by its transaction.
@@ -212,7 +249,6 @@ void Reply::Fail(const bson_error_t& error, Effect effect) {
     met_no_primary_ = IsNotPrimary(code);
     return;
   }
-  code = static_cast<int>(error.code);
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION) {
     outcome = Outcome::kNotSent;
     text = "no primary was found in time" + CausesIn(error.message);
@@ -223,6 +259,15 @@ void Reply::Fail(const bson_error_t& error, Effect effect) {
              error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE) {
     outcome = Outcome::kRefused;
     text = "the server does not accept the credentials";
+  } else if (error.domain == MONGOC_ERROR_PROTOCOL &&
+             error.code == MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION) {
+    outcome = Outcome::kRefused;
+    text =
+        "the server and this libmongoc have no version of the protocol in common: one of them "
+        "is too old";
+  } else if (IsNotSent(error)) {
+    outcome = Outcome::kNotSent;
+    text = "the connection to the primary was lost";
   } else if (error.domain == MONGOC_ERROR_BSON) {
     outcome = Outcome::kRefused;
     text = "the command cannot be sent: " + std::string(kTooLarge);

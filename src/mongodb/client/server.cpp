@@ -215,17 +215,27 @@ bool Server::SendHello(Reply& hello) {
 
 void Server::Greet() {
   Reply hello;
-  if (!SendHello(hello) && uri_ && !mongoc_uri_get_tls(uri_.get())) {
-    hello.text += AdviceOn(hello.text);
-  }
+  if (!SendHello(hello) && FailsForGood(hello.text)) hello.outcome = Outcome::kRefused;
   if (!hello.answered()) {
+    if (uri_ && !mongoc_uri_get_tls(uri_.get())) hello.text += AdviceOn(hello.text);
     if (hello.outcome == Outcome::kRefused) RefuseToOpen(hello.text);
     throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + hello.text);
   }
+  if (direct_) CheckRole(hello);
   CheckVersion(hello);
   bson_iter_t iter;
   replica_set_ = bson_iter_init_find(&iter, &hello.doc(), "setName") ||
                  bson_iter_init_find(&iter, &hello.doc(), "msg");  // a mongos says "isdbgrid"
+}
+
+/// A secondary may become the primary; these members never do.
+void Server::CheckRole(const Reply& hello) const {
+  const bool arbiter = FlagAt(hello.doc(), "arbiterOnly");
+  if (!arbiter && !FlagAt(hello.doc(), "hidden") && !FlagAt(hello.doc(), "passive")) return;
+  RefuseToOpen("the URI connects to one member alone (" + servers_ + "), which is " +
+               (arbiter ? "an arbiter" : "hidden or of priority 0") +
+               " and never the primary: name the replica set (replicaSet=...) in place of "
+               "directConnection=true");
 }
 
 void Server::CheckVersion(const Reply& hello) const {

@@ -81,6 +81,7 @@ class Server {
  private:
   void Greet();
   bool SendHello(Reply& hello);
+  void CheckRole(const Reply& hello) const;
   void CheckVersion(const Reply& hello) const;
   void CheckNow() const;
   bool Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const;

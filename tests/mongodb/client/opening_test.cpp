@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "doclock/memory_store.h"
+#include "mongodb/client/pool.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"
 #include "mongodb/support/fake_server.h"
@@ -47,6 +48,49 @@ TEST(MongodbOpening, NamesAServerThatIsTooOld) {
   const FakeServer server(ServerOf(9, "4.4.29"));
   EXPECT_THAT(Refusal<StoreException>(server.uri()),
               HasSubstr("too old: it is 4.4.29, and 5.0 or newer is needed"));
+}
+
+TEST(MongodbOpening, NamesAServerThatTheDriverCannotSpeakWith) {
+  const FakeServer server(ServerOf(2, "2.6.12"));
+  try {
+    OpenMongodbStore(server.uri());
+    ADD_FAILURE();
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kRefused);
+    EXPECT_THAT(error.what(), HasSubstr("no version of the protocol in common"));
+  }
+}
+
+TEST(MongodbOpening, NamesAMemberThatIsNeverThePrimary) {
+  for (const auto& [role, text] : {std::pair{"arbiterOnly", "an arbiter"},
+                                   {"hidden", "hidden or of priority 0"},
+                                   {"passive", "hidden or of priority 0"}}) {
+    const FakeServer server([role](std::string_view command) {
+      Doc answer = ServerOf(17, "6.0.0")(command == "aggregate" ? "find" : command), me;
+      bson_copy_to_excluding_noinit(answer.get(), me.get(), "ismaster", "isWritablePrimary",
+                                    nullptr);
+      me.Add("ismaster", false).Add("isWritablePrimary", false).Add("secondary", true);
+      me.Add("setName", "doclock").Add(role, true);
+      return me;
+    });
+    try {
+      OpenMongodbStore(server.uri());
+      ADD_FAILURE() << role;
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kRefused) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(text));
+    }
+  }
+}
+
+TEST(MongodbOpening, ANameWithoutServersIsToldFromNameServersThatAreAway) {
+  using mongodb::HasNoRecord;
+  const std::string lookup = "Failed to look up SRV record \"_mongodb._tcp.shop.example\": ";
+  EXPECT_TRUE(HasNoRecord(lookup + "The specified host is unknown."));
+  EXPECT_TRUE(HasNoRecord(lookup + "The requested name is valid but does not have an IP address."));
+  EXPECT_TRUE(HasNoRecord("No SRV records for \"_mongodb._tcp.shop.example\""));
+  EXPECT_FALSE(HasNoRecord(lookup + "A temporary error occurred on an authoritative name server."));
+  EXPECT_FALSE(HasNoRecord(lookup + "A nonrecoverable name server error occurred."));
 }
 
 TEST(MongodbOpening, NamesAServerWithoutTheVariableThatLeasesAreCountedBy) {

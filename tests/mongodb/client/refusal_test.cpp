@@ -84,6 +84,9 @@ TEST(MongodbRefusal, ThatProvesThatNothingWasDoneIsNoDoubt) {
                                      {13436, "NotPrimaryOrSecondary"},
                                      {10058, "LegacyNotPrimary"},
                                      {112, "WriteConflict"},
+                                     {117, "ConflictingOperationInProgress"},
+                                     {365, "TemporarilyUnavailable"},
+                                     {12587, "BackgroundOperationInProgressForNamespace"},
                                      {371, "UserWritesBlocked"}}) {
       SCOPED_TRACE(name);
       RefusingServer server({code, name, false, of_statement});
@@ -119,6 +122,19 @@ TEST(MongodbRefusal, ThatMayComeAfterTheEffectIsDoubtUnlessTheServerDeniesIt) {
 TEST(MongodbRefusal, IsToldByItsNameAndByTheLimitThatItMeans) {
   const std::tuple<int, const char*, const char*> refusals[] = {
       {2, "BadValue", "BadValue (error 2)"},
+      {18, "AuthenticationFailed", "correct the user, password or authSource"},
+      {20, "IllegalOperation", "transactions a replica set or mongos"},
+      {59, "CommandNotFound", "MongoDB 5.0 or newer"},
+      {72, "InvalidOptions", "InvalidOptions (error 72)"},
+      {73, "InvalidNamespace", "at most 63 bytes"},
+      {76, "NoReplicationEnabled", "transactions a replica set or mongos"},
+      {115, "CommandNotSupported", "MongoDB 5.0 or newer"},
+      {171, "CannotIndexParallelArrays", "two fields that are arrays"},
+      {263, "OperationNotSupportedInTransaction", "(error 263)"},
+      {322, "APIVersionError", "must not set apiStrict"},
+      {323, "APIStrictError", "must not set apiStrict"},
+      {334, "MechanismUnavailable", "authMechanism"},
+      {8000, "AtlasError", "the plan of the cluster"},
       {61, "ShardKeyNotFound", "sharded by _id"},
       {121, "DocumentValidationFailure", "it must allow the fields of the lock: lockId"},
       {166, "CommandNotSupportedOnView", "CommandNotSupportedOnView (error 166)"},
