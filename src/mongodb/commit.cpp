@@ -202,7 +202,9 @@ class Committer {
     Doc command = CommandOf(VerbOf(op), *op.collection, statements, true);
     Reply reply;
     transaction.Run(command, reply);
-    if (!reply.answered()) Check(reply);
+    // Nothing is stored before the commit.
+    if (!reply.Fits(last - first)) throw locking::Raced();
+    Check(reply);
     for (std::size_t i = first; i < last; ++i) {
       if (!reply.HasOwnError(i - first)) continue;
       const CommandResult& own = reply.Of(i - first);

@@ -156,6 +156,7 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
       CommandOf(writes.verb, *writes.changes.front()->collection, writes.statements, false);
   Reply reply;
   operations_.Within(limit).Write(command, reply);
+  reply.Fits(writes.changes.size());
   const bool several = writes.changes.size() > 1;
   // The command has ended.
   const bool stopped = several && reply.ran_out_of_time();
@@ -177,7 +178,7 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
       open.push_back(&change);
     }
   }
-  if (!stopped && done >= static_cast<std::int64_t>(open.size())) return;
+  if (open.empty() || (!stopped && done >= static_cast<std::int64_t>(open.size()))) return;
   if (several) return TellApart(open, stopped ? std::nullopt : std::optional(done));
   open.front()->outcome = OpStatus::kPending;
   open.front()->raced = true;

@@ -178,12 +178,12 @@ std::size_t CountIn(const bson_t& doc, const char* array) {
   return count;
 }
 
-std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count) {
+std::optional<std::int64_t> PlaceIn(const bson_t& row, std::int64_t first, std::size_t count) {
   bson_iter_t iter;
   if (!FindField(row, "place", iter) || !BSON_ITER_HOLDS_INT(&iter)) return std::nullopt;
-  const std::int64_t place = bson_iter_as_int64(&iter);
-  if (place < 0 || static_cast<std::uint64_t>(place) >= count) return std::nullopt;
-  return static_cast<std::size_t>(place);
+  const std::int64_t told = bson_iter_as_int64(&iter);
+  if (told < first - 1 || told >= first + static_cast<std::int64_t>(count)) return std::nullopt;
+  return told - first;
 }
 
 bool ReadUuid(const bson_iter_t& value, Uuid& id) {

@@ -158,8 +158,9 @@ void ForEachItem(const bson_t& doc, const char* array, const Visit& visit) {
 }
 /// The length of the array at a top-level name; 0 if there is none.
 std::size_t CountIn(const bson_t& doc, const char* array);
-/// The "place" that PlaceAmong (expressions.h) returned; nothing unless it is below `count`.
-std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count);
+/// Reads the "place" that PlaceAmong (expressions.h) returned: below `count`, or -1. Nothing: the
+/// row answers another question.
+std::optional<std::int64_t> PlaceIn(const bson_t& row, std::int64_t first, std::size_t count);
 /// A binary of 16 bytes, as a UUID of either subtype.
 bool ReadUuid(const bson_iter_t& value, Uuid& id);
 /// The key that the server takes for this `_id`: to it 5, 5.0 and decimal 5 are one, and so are a

@@ -220,6 +220,27 @@ void Reply::NotSent(const char* why) {
   text = why;
 }
 
+void Reply::Disown(Effect effect) {
+  errors_.clear();
+  outcome = effect == Effect::kWrites ? Outcome::kDoubt : Outcome::kNotSent;
+  text = "the server's answer is that to another question";
+}
+
+bool Reply::Fits(std::size_t statements) {
+  if (!answered()) return true;
+  const auto in_range = [&](std::int64_t value) {
+    return value >= 0 && static_cast<std::uint64_t>(value) < statements;
+  };
+  bool fits = Integer("n") == static_cast<std::int64_t>(statements) || in_range(Integer("n"));
+  for (const char* const places : {"writeErrors", "upserted"}) {
+    ForEachIn(places, [&](const bson_t& item) {
+      return fits = fits && in_range(IntegerAt(item, "index"));
+    });
+  }
+  if (!fits) Disown(Effect::kWrites);
+  return fits;
+}
+
 bool Reply::is_unconfirmed() const {
   bson_iter_t concern;
   return bson_iter_init_find(&concern, &bson_, "writeConcernError");

@@ -64,6 +64,10 @@ class Reply : public CommandResult {
   void Judge(bool done, const bson_error_t& error, Effect effect);
   /// Clears this, and returns where libmongoc shall put an answer.
   bson_t* Fresh() noexcept;
+  /// The answer is that to another question: the outcome is unknown.
+  void Disown(Effect effect);
+  /// Whether it can be the answer to a command of so many statements. If not, disowns it.
+  bool Fits(std::size_t statements);
   /// The command was not sent, for this reason.
   void NotSent(const char* why);
 

@@ -68,8 +68,9 @@ bool Operations::TakeFree(AcquireOp& op) {
   const bool upsert = CanUpsert(op);
   if (op.insert && !upsert && !EnsureExists(op)) return true;
   Reply reply;
-  FindAndModify(*op.collection, StatementOf(op, nullptr, upsert ? op.grant.lock_id : Uuid{}),
-                Doc::Of("new", true), reply);
+  FindAndModify(*op.collection, op.key,
+                StatementOf(op, nullptr, upsert ? op.grant.lock_id : Uuid{}), Doc::Of("new", true),
+                reply);
   if (GaveUp(op, reply)) return true;
   if (reply.is_duplicate()) return false;
   return Granted(op, reply, upsert && MadeByThis(reply), false);
@@ -97,7 +98,7 @@ bool Operations::EnsureExists(AcquireOp& op) {
 /// Takes over a lock whose lease, or min_hold, is over. False: another client was faster.
 bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
   Reply reply;
-  FindAndModify(*op.collection, StatementOf(op, &seen, {}), Doc::Of("new", true), reply);
+  FindAndModify(*op.collection, op.key, StatementOf(op, &seen, {}), Doc::Of("new", true), reply);
   if (GaveUp(op, reply)) return true;
   return Granted(op, reply, false, seen.HasLockId());
 }
@@ -107,6 +108,10 @@ bool Operations::Granted(AcquireOp& op, const Reply& reply, bool inserted, bool 
   bson_t value;
   if (!reply.Document("value", value)) return false;
   const StoredLock lock = ReadStoredLock(value, *op.collection, 0);
+  if (lock.lock_id != op.grant.lock_id) {
+    op.Doubt("the server's answer is that to another question");
+    return true;
+  }
   op.created = inserted || (op.created && op.born == lock.born);
   op.version = lock.version;
   op.born = lock.born;
@@ -129,24 +134,30 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   if (op.grant.min_hold.count() == 0) update.ForgetClosed();
   update.ForgetShares();
   update.ForgetQueue();
-  // The document as it was says whether a lock was taken over; its body is the same.
-  Doc rest = Doc::Of("new", false);
+  Doc rest;
   if (!sort.empty()) rest.Add("sort", sort);
   Reply reply;
-  FindAndModify(collection, UpdateStatement(Doc::Of("$and", all), update), rest, reply);
+  // The document as it was says whether a lock was taken over; its body is the same.
+  GrantAndShow(op, UpdateStatement(Doc::Of("$and", all), update), Doc::Of("doc", "$$ROOT"), rest,
+               reply);
   if (Settled(op, Single(reply))) return false;
-  bson_t value;
+  bson_t value, doc;
   bson_iter_t id;
-  if (!reply.Document("value", value) || !FindField(value, "_id", id)) return false;
+  if (!reply.Document("value", value) || !FindDocument(value, "doc", doc)) return false;
+  if (!FindField(doc, "_id", id)) return false;
   if (!ReadKey(id, key)) {
     op.Fail(Errc::kMalformed, "a document's _id is none that this library knows");
     return false;
   }
   op.key = &key;
   op.hash = key.Hash();
-  const StoredLock before = ReadStoredLock(value, collection, 0);
-  if (!Granted(op, reply, false, before.HasLockId())) return false;
+  const StoredLock before = ReadStoredLock(doc, collection, 0);
+  op.created = false;
+  op.took_over = before.HasLockId();
   op.version = before.version + 1;
+  op.born = before.born;
+  op.body = Body::FromJson(ReadBody(doc, collection.fields()));
+  op.status = OpStatus::kDone;
   return true;
 }
 

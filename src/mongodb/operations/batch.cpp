@@ -173,6 +173,7 @@ void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
   Doc command = CommandOf(verb, *statements.front().op->collection, docs, false);
   Reply reply;
   operations_.Within(limit).Write(command, reply);
+  reply.Fits(statements.size());
   if (!single && (reply.ran_out_of_time() || reply.outcome == Outcome::kRefused)) {
     return Recover(verb, std::move(statements), reply);
   }

@@ -14,7 +14,8 @@ namespace {
 constexpr std::chrono::milliseconds kOvertime{1000};
 
 /// The place of the document among `ids`, and what the view shows of it.
-Doc SightProjection(const LockFieldNames& names, const Array& ids, const Operations::View& view) {
+Doc SightProjection(const LockFieldNames& names, const Array& ids, std::int64_t first,
+                    const Operations::View& view) {
   Doc projection;
   if (view.whole) {
     projection.Add("doc", "$$ROOT");
@@ -24,8 +25,14 @@ Doc SightProjection(const LockFieldNames& names, const Array& ids, const Operati
     const Doc is_mine = Call("$in", FieldPath(names.id), *view.mine);
     projection.Add("doc", Conditional(is_mine, "$$ROOT", LockFieldsExpr(names)));
   }
-  projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids, view.key_field));
+  projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids, first, view.key_field));
   return projection;
+}
+
+bool IsDocumentOf(const Key& key, const bson_t& value) {
+  bson_iter_t id;
+  Key of;
+  return FindField(value, "_id", id) && ReadKey(id, of) && of == key;
 }
 
 /// What the validator of the collection has to allow.
@@ -107,7 +114,7 @@ void Operations::Execute(WriteOp& op) {
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
   if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return;
   Reply reply;
-  FindAndModify(*op.collection, StatementOf(op, ReleaseTo::kFirst),
+  FindAndModify(*op.collection, op.key, StatementOf(op, ReleaseTo::kFirst),
                 Doc::Of("fields", Doc::Of(op.collection->fields().version, 1)), reply);
   bson_t before;
   if (Settled(op, Single(reply)) || !reply.Document("value", before)) return;
@@ -140,8 +147,8 @@ void Operations::Read(Doc& command, Reply& reply) {
   server_.Run(pool, command, Effect::kReads, deadline_, reply);
 }
 
-void Operations::FindAndModify(const Collection& collection, const Doc& statement, const Doc& rest,
-                               Reply& reply) {
+void Operations::FindAndModify(const Collection& collection, const Key* key, const Doc& statement,
+                               const Doc& rest, Reply& reply) {
   Doc command = Doc::Of("findAndModify", std::string_view(collection.name()));
   bson_iter_t part;
   bson_iter_init(&part, statement.get());
@@ -155,6 +162,26 @@ void Operations::FindAndModify(const Collection& collection, const Doc& statemen
   }
   bson_concat(command.get(), rest.get());
   Write(command, reply);
+  bson_t value;
+  if (key != nullptr && reply.answered() && reply.Document("value", value) &&
+      !IsDocumentOf(*key, value)) {
+    reply.Disown(Effect::kWrites);
+  }
+}
+
+void Operations::GrantAndShow(const AcquireOp& op, const Doc& statement, const Doc& fields,
+                              const Doc& rest, Reply& reply) {
+  Doc shown = Doc::Of("by", Doc::Of("$literal", op.grant.lock_id)), all = Doc::Of("new", false);
+  bson_concat(shown.get(), fields.get());
+  all.Add("fields", shown);
+  bson_concat(all.get(), rest.get());
+  FindAndModify(*op.collection, nullptr, statement, all, reply);
+  bson_t value;
+  bson_iter_t by;
+  Uuid attempt{};
+  if (!reply.answered() || !reply.Document("value", value)) return;
+  const bool told = FindField(value, "by", by) && ReadUuid(by, attempt);
+  if (!told || attempt != op.grant.lock_id) reply.Disown(Effect::kWrites);
 }
 
 std::optional<StoredLock> Operations::Look(const Collection& collection, const Key& key, Sees sees,
@@ -182,11 +209,12 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
   while (!places.empty()) {
     Array ids;
     for (const std::size_t place : places) ids.Add(*keys[place]);
+    const std::int64_t first = FirstPlace();
     Doc command;
     command.Add("find", std::string_view(collection.name()));
     command.Add("filter", Doc::Of(view.key_field, ids.size() == 1 ? Equals(*keys[places.front()])
                                                                   : Doc::Of("$in", ids)));
-    command.Add("projection", SightProjection(collection.fields(), ids, view));
+    command.Add("projection", SightProjection(collection.fields(), ids, first, view));
     command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
     if (view.moment != nullptr) {
       view.moment->AddTo(command);
@@ -202,18 +230,24 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
     reply.ForEachInBatch([&](const bson_t& row) {
       bson_t doc;
       bson_iter_t now;
-      const std::optional<std::size_t> at = PlaceIn(row, places.size());
-      if (!at || !FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return true;
+      const std::optional<std::int64_t> told = PlaceIn(row, first, places.size());
+      if (!told || !FindDocument(row, "doc", doc) || !FindField(row, "now", now)) {
+        reply.Disown(Effect::kReads);
+        return false;
+      }
+      if (*told < 0) return true;
+      const auto at = static_cast<std::size_t>(*told);
       const std::int64_t time = bson_iter_date_time(&now);
       StoredLock lock = ReadStoredLock(doc, collection, time);
       for (const std::string* const field : LockFields(collection.fields())) {
         bson_iter_t value;
         if (FindField(doc, *field, value)) lock.seen.Add(*field, *bson_iter_value(&value));
       }
-      visit(places[*at], {std::move(lock), doc, time});
-      shown[*at] = true;
+      visit(places[at], {std::move(lock), doc, time});
+      shown[at] = true;
       return true;
     });
+    if (!reply.answered()) return false;
     std::vector<std::size_t> rest;
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (!shown[i]) rest.push_back(places[i]);

@@ -129,9 +129,15 @@ class Operations {
   void JudgeSince(std::span<RenewOp* const> ops, std::int64_t since);
   void JudgeRenewals(std::span<RenewOp* const> ops);
 
-  /// @param statement of an update or a delete command @param rest what else findAndModify takes
-  void FindAndModify(const Collection& collection, const Doc& statement, const Doc& rest,
-                     Reply& reply);
+  /// Disowns an answer with another document than that of the key.
+  /// @param key null: any @param statement of an update or a delete command
+  /// @param rest what else findAndModify takes
+  void FindAndModify(const Collection& collection, const Key* key, const Doc& statement,
+                     const Doc& rest, Reply& reply);
+  /// The same for a grant, of which the document as it was is shown: the answer is checked to be
+  /// that of this attempt. @param fields what is shown @param rest what else findAndModify takes
+  void GrantAndShow(const AcquireOp& op, const Doc& statement, const Doc& fields, const Doc& rest,
+                    Reply& reply);
   /// Connections for what is left of the call: its own, unless they wait much longer.
   [[nodiscard]] Pool& PoolOfNow() const;
   void Bound(Doc& command, const Pool& pool) const;

@@ -67,19 +67,21 @@ Doc RenewalCommand(std::span<RenewOp* const> ops) {
   return CommandOf(Verb::kUpdate, collection, Array().Add(statement), true);
 }
 
-Doc IdAndPlace(std::span<RenewOp* const> ops) {
+Doc IdAndPlace(std::span<RenewOp* const> ops, std::int64_t first) {
   Array ids;
   for (const RenewOp* op : ops) ids.Add(*op->key);
   Doc projection = Doc::Of("_id", 1);
-  projection.Add("place", PlaceAmong(ids));
+  projection.Add("place", PlaceAmong(ids, first));
   return projection;
 }
 
 /// The renewals of the documents that a find has shown, in its order.
-std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, const Reply& reply) {
+std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, std::int64_t first,
+                               const Reply& reply) {
   std::vector<RenewOp*> found;
   reply.ForEachInBatch([&](const bson_t& row) {
-    if (const auto place = PlaceIn(row, ops.size())) found.push_back(ops[*place]);
+    const auto place = PlaceIn(row, first, ops.size());
+    if (place && *place >= 0) found.push_back(ops[static_cast<std::size_t>(*place)]);
     return true;
   });
   return found;
@@ -202,15 +204,16 @@ std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed 
   } else {
     AddLive(filter, collection);
   }
+  const std::int64_t first = FirstPlace();
   Doc command;
   command.Add("find", std::string_view(collection.name())).Add("filter", filter);
-  command.Add("projection", IdAndPlace(ops)).Add("sort", Doc::Of("_id", 1));
+  command.Add("projection", IdAndPlace(ops, first)).Add("sort", Doc::Of("_id", 1));
   command.Add("batchSize", static_cast<std::int64_t>(ops.size())).Add("singleBatch", true);
   const char* const level = yes && server_.is_replica_set() ? "majority" : "local";
   command.Add("readConcern", Doc::Of("level", level));
   Reply reply;
   Read(command, reply);
-  return reply.answered() ? AskersOf(ops, reply) : std::vector<RenewOp*>();
+  return reply.answered() ? AskersOf(ops, first, reply) : std::vector<RenewOp*>();
 }
 
 /// Settles renewals of commands that gave up: those that a majority shows are done, those that are

@@ -51,17 +51,17 @@ bool Operations::TryShare(AcquireOp& op) {
   AddShareGrant(stages, op);
   Reply reply;
   // The document as it was shows whose lock was taken over; its body is the same.
-  FindAndModify(collection, PipelineStatement(filter, stages), Doc::Of("new", false), reply);
+  GrantAndShow(op, PipelineStatement(filter, stages), Doc::Of("doc", "$$ROOT"), Doc(), reply);
   return GaveUp(op, reply) || GrantedShare(op, reply);
 }
 
 bool Operations::GrantedShare(AcquireOp& op, const Reply& reply) {
-  bson_t value;
-  if (!reply.Document("value", value)) return false;
-  const StoredLock before = ReadStoredLock(value, *op.collection, 0);
+  bson_t value, doc;
+  if (!reply.Document("value", value) || !FindDocument(value, "doc", doc)) return false;
+  const StoredLock before = ReadStoredLock(doc, *op.collection, 0);
   op.version = before.version + 1;
   op.born = before.born;
-  op.body = Body::FromJson(ReadBody(value, op.collection->fields()));
+  op.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
   op.took_over = before.HasLockId() && !before.IsShared();
   op.status = OpStatus::kDone;
   return true;
@@ -81,7 +81,7 @@ bool Operations::MakeShared(AcquireOp& op) {
   Doc rest = Doc::Of("new", true);
   rest.Add("upsert", true);
   Reply reply;
-  FindAndModify(*op.collection, PipelineStatement(filter, stages), rest, reply);
+  FindAndModify(*op.collection, op.key, PipelineStatement(filter, stages), rest, reply);
   if (GaveUp(op, reply)) return true;
   bson_t value;
   if (reply.is_duplicate() || !reply.Document("value", value)) return false;
@@ -120,7 +120,7 @@ bool Operations::TryReleaseShare(WriteOp& op, ReleaseTo to) {
   Doc rest = Doc::Of("new", true);
   rest.Add("fields", Doc::Of(names.version, 1));
   Reply reply;
-  FindAndModify(collection, PipelineStatement(filter, stages), rest, reply);
+  FindAndModify(collection, op.key, PipelineStatement(filter, stages), rest, reply);
   if (Settled(op, Single(reply))) return true;
   bson_t after;
   if (!reply.Document("value", after)) return false;

@@ -1,5 +1,8 @@
 #include "mongodb/protocol/expressions.h"
 
+#include <cstring>
+
+#include "doclock/uuid.h"
 #include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/stored_lock.h"
 
@@ -29,8 +32,16 @@ Doc IsLeaseTime(const std::string& field) {
   return And(TypeIn(field, {"date"}), Doc::OfArray("$gte", late));
 }
 
-Doc PlaceAmong(const Array& ids, const char* key_field) {
-  return Call("$indexOfArray", Doc::Of("$literal", ids), FieldPath(key_field));
+std::int64_t FirstPlace() {
+  const Uuid random = NewUuid();
+  std::uint32_t half = 0;
+  std::memcpy(&half, &random, sizeof half);
+  return 1 + (std::int64_t{half} << 16);  // there are fewer than 2^16 places
+}
+
+Doc PlaceAmong(const Array& ids, std::int64_t first, const char* key_field) {
+  const Doc place = Call("$indexOfArray", Doc::Of("$literal", ids), FieldPath(key_field));
+  return Call("$add", place, first);
 }
 
 Doc LockFieldsExpr(const LockFieldNames& names) {

@@ -60,9 +60,12 @@ Doc NumberUpTo(const std::string& field, std::int64_t highest);
 /// A date for which AgeOf is defined.
 Doc IsLeaseTime(const std::string& field);
 
-/// For a projection: the place among these values of the document's key, by the server's rules: 5
-/// equals 5.0.
-Doc PlaceAmong(const Array& ids, const char* key_field = "_id");
+/// Returns a number from which the places of one question are counted, and no other's: neither
+/// libmongoc nor the server checks that an answer is that of the question.
+std::int64_t FirstPlace();
+/// For a projection: the place among these values of the document's key, counted from `first`, by
+/// the server's rules: 5 equals 5.0. One less than `first`: it is none of them.
+Doc PlaceAmong(const Array& ids, std::int64_t first, const char* key_field = "_id");
 
 /// A document of all fields of the lock. (A projection would take one without an operator for the
 /// paths of its members, and apply them to each element of an array of that name in the body.)

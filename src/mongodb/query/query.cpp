@@ -40,9 +40,9 @@ Doc KnownKeys() {
   return Doc::Of("$nor", unknown);
 }
 
-Doc QueryPipeline(const Filter& filter, const Pass& pass) {
+Doc QueryPipeline(const Filter& filter, const Pass& pass, std::int64_t place) {
   Doc whole;
-  whole.Add("doc", "$$ROOT").Add("now", "$$NOW");
+  whole.Add("doc", "$$ROOT").Add("now", "$$NOW").Add("place", place);
   Array stages;
   stages.Add(Doc::Of("$match", And(MatchOf(filter), pass.match)));
   stages.Add(Doc::Of("$sort", pass.sort));
@@ -149,13 +149,18 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   std::int64_t shown = 0;
   bool enough = false;
   std::string why;
+  const std::int64_t place = FirstPlace();
   const auto visit = [&](const bson_t& answer) {
+    if (!PlaceIn(answer, place, 1)) {
+      throw StoreException(Errc::kUnavailable,
+                           "doclock: MongoDB: the server's answer is that to another question");
+    }
     std::optional<QueryRow> row = RowOf(answer, collection, filter);
     enough = row && (!sink(std::move(*row)) || ++shown == filter.limit());
     return !enough;
   };
   for (const Pass& pass : PassesOf(filter)) {
-    const Doc pipeline = QueryPipeline(filter, pass);
+    const Doc pipeline = QueryPipeline(filter, pass, place);
     const std::int64_t before = shown;
     const Deadline give_up =
         std::min(deadline, std::chrono::steady_clock::now() + server.selection_timeout());

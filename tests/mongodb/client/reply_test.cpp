@@ -31,6 +31,52 @@ TEST(MongoReply, AWriteThatNoMajorityAcknowledgedIsInDoubt) {
   EXPECT_EQ(reply.outcome, Outcome::kAnswered);
 }
 
+/// The driver has codes of its own, and uses a server's domains for some of its errors.
+TEST(MongoReply, AnErrorOfTheDriverIsNoneOfTheServer) {
+  struct Case {
+    std::uint32_t domain, code;
+    Outcome of_write;
+  };
+  for (const auto& [domain, code, of_write] :
+       {Case{MONGOC_ERROR_COMMAND, MONGOC_ERROR_COMMAND_INVALID_ARG, Outcome::kNotSent},
+        Case{MONGOC_ERROR_QUERY, MONGOC_ERROR_QUERY_FAILURE, Outcome::kDoubt},
+        Case{MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION, Outcome::kRefused},
+        Case{MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_INVALID_REPLY, Outcome::kDoubt},
+        Case{MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, Outcome::kDoubt},
+        Case{MONGOC_ERROR_STREAM, kNoSuchTransaction, Outcome::kDoubt}}) {
+    Reply reply;
+    bson_init(reply.Fresh());
+    bson_error_t error{};
+    bson_set_error(&error, domain, code, "x");
+    reply.Judge(false, error, Effect::kWrites);
+    EXPECT_EQ(reply.outcome, of_write) << domain << " " << code;
+    EXPECT_EQ(reply.code, 0);
+  }
+}
+
+TEST(MongoReply, OfAnotherCommandIsDisowned) {
+  const auto judge = [](std::int64_t n, std::int64_t index, const char* places) {
+    Reply reply;
+    Doc fields = Doc::Of("ok", 1);
+    fields.Add("n", n).Add(places, Array().Add(Doc::Of("index", index)));
+    bson_t* const raw = reply.Fresh();
+    bson_init(raw);
+    bson_concat(raw, fields.get());
+    reply.Judge(true, {}, Effect::kWrites);
+    const bool kept = reply.Fits(2);
+    EXPECT_EQ(reply.outcome, kept ? Outcome::kAnswered : Outcome::kDoubt);
+    EXPECT_EQ(reply.Of(1).outcome == Outcome::kDoubt, !kept);
+    return kept;
+  };
+  EXPECT_TRUE(judge(0, 0, "upserted"));
+  EXPECT_TRUE(judge(2, 1, "upserted"));
+  EXPECT_FALSE(judge(3, 1, "upserted"));
+  EXPECT_FALSE(judge(-1, 1, "upserted"));
+  EXPECT_FALSE(judge(1, 2, "upserted"));
+  EXPECT_FALSE(judge(1, -1, "upserted"));
+  EXPECT_FALSE(judge(1, 2, "writeErrors"));
+}
+
 /// A primary without its majority knows no transaction that a later primary may have committed.
 TEST(MongoReply, AnErrorTellsWhetherAMajorityIsBehindIt) {
   for (const bool confirmed : {false, true}) {

@@ -1,0 +1,111 @@
+// Answers to other questions than those that were asked: none becomes a body, a version or a fence
+// of the wrong document.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doclock/errors.h"
+#include "mongodb/support/answer_mixer.h"
+#include "mongodb/support/client.h"
+#include "mongodb/support/raw_server.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+class MongoAnswers : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  /// Of the server that takes writes.
+  static int Port(const std::string& uri) {
+    std::string primary;
+    RawServer server(uri);
+    server.Run("admin", mongodb::Doc::Of("hello", 1),
+               [&](const bson_t& reply) { primary = mongodb::TextAt(reply, "me"); });
+    if (primary.empty()) primary = uri.substr(0, uri.find('/', 10));
+    return std::stoi(primary.substr(primary.rfind(':') + 1));
+  }
+  std::string MixedUri() const {
+    return "mongodb://" + mixer_.host() + "/" + database_.name() + "?directConnection=true";
+  }
+  static Body BodyOf(int place) { return Body::FromJson({{"of", place}, {"n", 0}}); }
+
+  static constexpr int kDocuments = 4;
+  Database database_{StandaloneUri()};
+  AnswerMixer mixer_{Port(StandaloneUri()), GetParam()};
+  Client good_{OpenMongodbStore(database_.uri())};
+};
+
+TEST_P(MongoAnswers, ToOtherQuestionsAreNotBelieved) {
+  std::deque<Key> keys;
+  for (int i = 0; i < kDocuments; ++i) {
+    const Key& key = keys.emplace_back(i);
+    ASSERT_EQ(good_.Save(SaveKind::kInsert, key, kAnyVersion, {}, BodyOf(i)).status,
+              OpStatus::kDone);
+  }
+  Client mixed(OpenMongodbStore(MixedUri(), {.socket_timeout = 500ms}), "things", 2000ms);
+  mixer_.Mix(4);
+  std::atomic<int> granted = 0, read = 0;
+  const auto use = [&](int place) {
+    const Key& key = keys[static_cast<std::size_t>(place)];
+    std::int64_t highest = 1;
+    for (int i = 0; i < 40; ++i) {
+      const bool shared = i % 4 == 3;
+      const AcquireOp grant = shared ? mixed.Share(key, NewUuid()) : mixed.Acquire(key, NewUuid());
+      if (grant.status == OpStatus::kDone) {
+        ++granted;
+        EXPECT_EQ(grant.body.json().at("of"), place);
+        EXPECT_GT(grant.version, highest) << "a fence was given twice";
+        highest = std::max(highest, grant.version);
+      }
+      const ReadOp seen = mixed.Read(key);
+      if (seen.status == OpStatus::kDone) {
+        ++read;
+        EXPECT_EQ(seen.body.json().at("of"), place);
+        EXPECT_GE(seen.version, highest) << "an answer of before was believed";
+        highest = std::max(highest, seen.version);
+      }
+      good_.Break(key);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kDocuments; ++i) threads.emplace_back(use, i);
+  }
+  EXPECT_GT(mixer_.mixed(), 40);
+  EXPECT_GT(granted, 0);
+  EXPECT_GT(read, 0);
+}
+
+TEST_P(MongoAnswers, OfQueriesToOtherQuestionsAreNotBelieved) {
+  for (int i = 0; i < kDocuments; ++i) {
+    const Key key(i);
+    good_.Save(SaveKind::kInsert, key, kAnyVersion, {}, BodyOf(i));
+  }
+  Client mixed(OpenMongodbStore(MixedUri(), {.socket_timeout = 500ms}), "things", 2000ms);
+  mixer_.Mix(3);
+  int found = 0;
+  for (int i = 0; i < 60; ++i) {
+    const int place = i % kDocuments;
+    try {
+      mixed.store().Query(
+          mixed.collection(), Filter{}.Equal("of", place),
+          [&](QueryRow&& row) {
+            ++found;
+            EXPECT_EQ(row.key, Key(place));
+            return true;
+          },
+          2000ms);
+    } catch (const Error&) {  // not believed, or not answered
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, MongoAnswers, ::testing::Range(1u, 6u));
+
+}  // namespace
+}  // namespace doclock::mongo_test
