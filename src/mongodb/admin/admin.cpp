@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "document/collection.h"
+#include "mongodb/admin/collection_rules.h"
 #include "mongodb/operations/operations.h"
 
 namespace doclock::mongodb {
@@ -66,6 +67,51 @@ Doc SearchIndex(const IndexSpec& index) {
                     "doclock_" + EscapedFieldList(index) + (index.descending ? "_down" : "_up"));
 }
 
+/// "a: 1, b: -1" of { a: 1, b: -1.0 }, whatever kind of number the shells and drivers write.
+std::string Directions(const bson_t& index) {
+  std::string text;
+  bson_t keys;
+  bson_iter_t key;
+  if (!FindDocument(index, "key", keys) || !bson_iter_init(&key, &keys)) return text;
+  while (bson_iter_next(&key)) {
+    if (!text.empty()) text += ", ";
+    text += std::string(bson_iter_key(&key)) + ": " + std::to_string(bson_iter_as_int64(&key));
+  }
+  return text;
+}
+
+/// Whether an index that is there, under any name, does the work of the wanted one.
+bool Serves(const bson_t& index, const bson_t& wanted) {
+  bson_t partial, wanted_partial;
+  const bool is_partial = FindDocument(index, "partialFilterExpression", partial);
+  if (is_partial != FindDocument(wanted, "partialFilterExpression", wanted_partial)) return false;
+  return Directions(index) == Directions(wanted) &&
+         FlagAt(index, "unique") == FlagAt(wanted, "unique") &&
+         (!is_partial || bson_equal(&partial, &wanted_partial)) && !FlagAt(index, "sparse") &&
+         !FlagAt(index, "hidden") && !bson_has_field(&index, "collation");
+}
+
+/// Finds what stands in the way of an index. Returns whether that serves as well; else adds to
+/// `reply` what it is.
+bool FindConflicting(Server& server, const Collection& collection, const bson_t& wanted,
+                     Reply& reply) {
+  Reply list;
+  Doc command = IndexesOf(collection.name());
+  Operations(server, kAdminBudget).Read(command, list);
+  Check(list);
+  bool serves = false;
+  list.ForEachInBatch([&](const bson_t& index) {
+    serves = Serves(index, wanted);
+    if (TextAt(index, "name") == TextAt(wanted, "name") ||
+        Directions(index) == Directions(wanted)) {
+      reply.text +=
+          ": there is another index " + TextAt(index, "name") + " over " + Directions(index);
+    }
+    return !serves;
+  });
+  return serves;
+}
+
 }  // namespace
 
 std::vector<std::string> ListCollections(Server& server, std::chrono::milliseconds budget) {
@@ -109,7 +155,7 @@ void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& 
   Reply reply;
   CreateIndex(server, collection, spec, reply);
   if (reply.is_duplicate()) ThrowRepeatedValues(index.fields);
-  if (IsIndexConflict(reply)) reply.text += ": another index has the same fields or name";
+  if (IsIndexConflict(reply) && FindConflicting(server, collection, *spec.get(), reply)) return;
   Check(reply);
 }
 
