@@ -15,16 +15,33 @@ std::string ReasonOf(int error) {
 
 namespace {
 
-Errc ErrcOf(int code) noexcept {
+/// Whether the system forbids the call, until its rights or the file system are changed.
+bool IsForbidden(int error) noexcept {
+  return error == EACCES || error == EPERM || error == EROFS || error == ENAMETOOLONG;
+}
+
+Errc ErrcOf(int code, int error) noexcept {
+  switch (code) {
+    case SQLITE_CANTOPEN_ISDIR:
+    case SQLITE_CANTOPEN_SYMLINK:
+    case SQLITE_IOERR_CORRUPTFS:
+    case SQLITE_IOERR_DATA:
+      return Errc::kRefused;
+    default:
+      break;
+  }
   switch (code & 0xff) {
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+      return IsForbidden(error) ? Errc::kRefused : Errc::kUnavailable;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_ABORT:
     case SQLITE_INTERRUPT:
     case SQLITE_NOMEM:
     case SQLITE_FULL:
-    case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
     case SQLITE_PROTOCOL:
+    case SQLITE_SCHEMA:
       return Errc::kUnavailable;
     default:
       return Errc::kRefused;
@@ -34,12 +51,7 @@ Errc ErrcOf(int code) noexcept {
 }  // namespace
 
 DatabaseError::DatabaseError(int code, const std::string& text, int error)
-    : StoreException(ErrcOf(code), text), code_(code), error_(error) {}
-
-bool DatabaseError::is_denied() const noexcept {
-  return primary_code() == SQLITE_CANTOPEN &&
-         (error_ == EACCES || error_ == EPERM || error_ == EROFS || error_ == ENAMETOOLONG);
-}
+    : StoreException(ErrcOf(code, error), text), code_(code), error_(error) {}
 
 bool DatabaseError::is_without_effect() const noexcept {
   // SQLite calls ENOSPC alone SQLITE_FULL. The last frame commits, so that after a write that found

@@ -19,8 +19,6 @@ class DatabaseError : public StoreException {
   [[nodiscard]] int primary_code() const noexcept { return code_ & 0xff; }
   /// Was a file, usually the log, too short?
   [[nodiscard]] bool is_short_read() const noexcept;
-  /// Was a file not opened because the system forbids it?
-  [[nodiscard]] bool is_denied() const noexcept;
   /// Of a COMMIT: did it certainly leave nothing behind?
   [[nodiscard]] bool is_without_effect() const noexcept;
   /// Is it an error of this one statement's values, with the transaction still valid?
@@ -37,7 +35,8 @@ class DatabaseError : public StoreException {
 DatabaseError LastError(sqlite3* database);
 /// ": " and what this errno means.
 std::string ReasonOf(int error);
-/// A call of the operating system failed with this errno: kUnavailable.
+/// A call of the operating system failed with this errno: kRefused if the system
+/// forbids it, else kUnavailable.
 DatabaseError SystemError(const std::string& text, int error);
 /// The write turn or a file was busy for longer than allowed.
 DatabaseError BusyError(const std::string& text);

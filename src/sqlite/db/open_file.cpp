@@ -240,8 +240,7 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
     if (!open.coordinator) open.coordinator = ProcessCoordinator::Open(open.path, deadline);
     Prepare(open, deadline);
   } catch (const DatabaseError& error) {
-    const Errc errc = error.is_denied() ? Errc::kRefused : error.errc();
-    throw StoreException(errc, AsStoreException(error, open.path).what());
+    throw AsStoreException(error, open.path);
   }
   return open;
 }
