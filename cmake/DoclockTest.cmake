@@ -1,4 +1,4 @@
-# doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>] [LONG_TESTS <regex>]
+# doclock_test(<name> [QUIET] [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>] [LONG_TESTS <regex>]
 #              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERIAL_TESTS <filter>] [SERVERS <fixtures>...]
 #              [SERVER_LABELS <labels>...]])
 #
@@ -13,6 +13,9 @@
 # SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry SERVER_LABELS (mongodb) as well, and
 # CTest starts SERVERS (see DoclockMongoServers, DoclockPostgresqlServer) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
 # Those of them that SERIAL_TESTS names run one after another, because they disturb the servers that they share.
+#
+# Of a QUIET program each case fails that writes a line of anything but the test to standard output or error: the library,
+# and what it calls, write nothing there. A test's own figures begin with "[". (With DOCLOCK_TESTS_TOGETHER this is not looked at.)
 
 include(GoogleTest)
 
@@ -68,6 +71,11 @@ function(doclock_discover name list filter timeout labels long)
     string(REPLACE "|" ";" value "${value}")
     string(APPEND properties " ${property} [[${value}]]")
   endwhile()
+  if(arg_QUIET)
+    # Lines of GoogleTest begin with "[", "Running main", "Note:", and of RapidCheck with "Using configuration", "OK" and
+    # percentages.
+    string(APPEND properties " FAIL_REGULAR_EXPRESSION [==[[\n]([^[\nRNUO0-9]|[0-9]+/|R[^u]|N[^o]|U[^s]|O[^K])]==]")
+  endif()
   file(WRITE "${file}" "if(${list})\n  set_tests_properties(\${${list}} PROPERTIES ${properties})\nendif()\n")
   if(long)
     file(
@@ -78,7 +86,7 @@ function(doclock_discover name list filter timeout labels long)
 endfunction()
 
 function(doclock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LONG_TESTS;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS;SERVER_LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "QUIET" "TIMEOUT;LONG_TESTS;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS;SERVER_LABELS")
   if(NOT arg_SOURCES)
     file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   endif()
