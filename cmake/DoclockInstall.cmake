@@ -73,7 +73,7 @@ set(same "= ${PROJECT_VERSION}")
 doclock_install_component(
   core
   DESCRIPTION "Document locks: the engine and the memory store"
-  REQUIRES "nlohmann_json >= 3.11"
+  REQUIRES "nlohmann_json = ${nlohmann_json_VERSION}"
   LIBS_PRIVATE -pthread)
 set(umbrella_requires "doclock-core ${same}")
 # What a consumer of each store has to find: for the package's configuration.
@@ -128,6 +128,22 @@ endif()
 foreach(module IN LISTS doclock_modules)
   install(TARGETS doclock_${module}_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/doclock" COMPONENT ${module}_module)
 endforeach()
+
+# The header by which a program learns that it does not fit this build. The object is the preprocessor's output: it has seen
+# the very flags that the library is compiled with.
+set(doclock_built_with "${PROJECT_BINARY_DIR}/doclock_built_with.h")
+add_library(doclock_built_with OBJECT "${PROJECT_SOURCE_DIR}/cmake/built_with.cpp")
+target_compile_features(doclock_built_with PRIVATE cxx_std_20)
+target_compile_options(doclock_built_with PRIVATE -E -P)
+target_link_libraries(doclock_built_with PRIVATE Boost::headers nlohmann_json::nlohmann_json)
+add_custom_command(
+  OUTPUT "${doclock_built_with}"
+  COMMAND "${CMAKE_COMMAND}" "-DRECORDS=$<TARGET_OBJECTS:doclock_built_with>" "-DHEADER=${doclock_built_with}" -P
+          "${PROJECT_SOURCE_DIR}/cmake/built_with.cmake"
+  DEPENDS "$<TARGET_OBJECTS:doclock_built_with>" "${PROJECT_SOURCE_DIR}/cmake/built_with.cmake"
+  VERBATIM)
+add_custom_target(doclock_built_with_header ALL DEPENDS "${doclock_built_with}")
+install(FILES "${doclock_built_with}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/doclock/detail" COMPONENT dev)
 
 get_property(doclock_components GLOBAL PROPERTY DOCLOCK_COMPONENTS)
 configure_package_config_file(

@@ -3,6 +3,9 @@
 /// @file
 /// Everything most programs need. The header of each concept can be included alone as well.
 
+// First, because it says in words why the others do not compile.
+#include "doclock/export.h"
+
 #include "doclock/async_repository.h"
 #include "doclock/body.h"
 #include "doclock/duration.h"

@@ -3,6 +3,8 @@
 /// @file
 /// Marks what a shared build of the library exports; everything else stays hidden.
 
+#include "doclock/detail/same_build.h"
+
 #if defined(DOCLOCK_SHARED) && defined(_WIN32)
 #if defined(DOCLOCK_BUILDING)
 #define DOCLOCK_EXPORT __declspec(dllexport)

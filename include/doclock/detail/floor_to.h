@@ -7,6 +7,8 @@
 #include <ratio>
 #include <type_traits>
 
+#include "doclock/detail/same_build.h"
+
 /// @file
 /// Conversions of durations that do not overflow. Not for users.
 
