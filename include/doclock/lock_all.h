@@ -100,6 +100,20 @@ LockTargetsOperation<Handles...> LockTargets(const LockOptions& options,
   return op;
 }
 
+template <class T>
+inline constexpr bool kIsLockTarget = false;
+template <class Handle>
+inline constexpr bool kIsLockTarget<LockTarget<Handle>> = true;
+
+/// What LockAll and TryLockAll return for arguments in another order: always an error, in words.
+template <class... Arguments>
+struct MisplacedOptions {
+  static_assert(sizeof...(Arguments) == 0,
+                "doclock: the options come first, then the stop token if there is one, then the "
+                "locks: LockAll({.wait = 5s}, token, orders.At(\"42\"), locks.At(\"name\")). Pass "
+                "{} for the default options.");
+};
+
 template <class Op, class Token>
 auto LockElsewhere(Op op, Token&& token) {
   const EnginePtr engine = op.engine();
@@ -154,6 +168,41 @@ template <class... Handles>
     const LockOptions& options, const LockTarget<Handles>&... targets) {
   return TryLockAll(options, std::stop_token(), targets...);
 }
+
+/// @name Errors in words
+/// @{
+template <class First, class... Rest>
+  requires(std::same_as<Rest, std::stop_token> || ...)
+detail::MisplacedOptions<First, Rest...> LockAll(const LockOptions&, const First&, const Rest&...) {
+  return {};
+}
+template <class First, class... Rest>
+  requires(std::same_as<First, std::stop_token> || detail::kIsLockTarget<First>)
+detail::MisplacedOptions<First, Rest...> LockAll(const First&, const Rest&...) {
+  return {};
+}
+template <std::same_as<std::stop_token> Stop, class... Handles>
+detail::MisplacedOptions<Stop, Handles...> LockAll(const Stop&, const LockOptions&,
+                                                   const LockTarget<Handles>&...) {
+  return {};
+}
+template <class First, class... Rest>
+  requires(std::same_as<Rest, std::stop_token> || ...)
+detail::MisplacedOptions<First, Rest...> TryLockAll(const LockOptions&, const First&,
+                                                    const Rest&...) {
+  return {};
+}
+template <class First, class... Rest>
+  requires(std::same_as<First, std::stop_token> || detail::kIsLockTarget<First>)
+detail::MisplacedOptions<First, Rest...> TryLockAll(const First&, const Rest&...) {
+  return {};
+}
+template <std::same_as<std::stop_token> Stop, class... Handles>
+detail::MisplacedOptions<Stop, Handles...> TryLockAll(const Stop&, const LockOptions&,
+                                                      const LockTarget<Handles>&...) {
+  return {};
+}
+/// @}
 
 /// LockAll() with a completion token of signature `void(std::exception_ptr,
 /// std::tuple<Handles...>)`; see LockingRepository. Per-operation cancellation ends the wait.

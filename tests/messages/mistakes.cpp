@@ -129,10 +129,24 @@ int main() {
   (void)Of<4>(manager).TryLock(Keyless<4>(), {.wait = 5s});          // does not tell its key
   Of<5>(manager).LockAsync(Keyless<5>());                            // does not tell its key
   Of<6>(manager).With(Keyless<6>(), [](auto&) {});                   // does not tell its key
-  Filter{}.AtLeast("due", std::chrono::system_clock::now());         // has no JSON form
-  Filter{}.Equal("id", doclock::ObjectId());                         // has no JSON form
-  Filter().After("1", std::chrono::seconds(1));                      // has no JSON form
-  Filter().NotEqual("grade", 'a');                                   // a character is neither
-  Filter().Less("grade", u8'a');                                     // a character is neither
+  (void)LockAll({.wait = 5s}, orders.At("1"), stop);                 // the options come first
+  (void)LockAll({}, orders.At("1"), stop, locks.At("2"));            // the options come first
+  (void)LockAll(orders.At("1"), orders.At("2"));                     // the options come first
+  (void)LockAll(stop, {.wait = 5s}, locks.At("1"));                  // the options come first
+  (void)TryLockAll(stop, orders.At("1"), orders.At("2"));            // the options come first
+  (void)TryLockAll({}, locks.At("1"), stop);                         // the options come first
+  doclock::Transaction transaction{manager};
+  transaction.Insert(Order{"1"});                         // takes the repository first
+  transaction.Release(doclock::Snapshot<Keyless<13>>());  // takes handles that may change
+  transaction.Release(Order{"1"});                        // takes handles that may change
+  transaction.Save(*orders.Find("1"));                    // takes handles that may change
+  transaction.Erase("1");                                 // takes handles that may change
+  const std::vector<doclock::Locked<Order>> unchanging;
+  transaction.Release(unchanging);                            // takes handles that may change
+  Filter{}.AtLeast("due", std::chrono::system_clock::now());  // has no JSON form
+  Filter{}.Equal("id", doclock::ObjectId());                  // has no JSON form
+  Filter().After("1", std::chrono::seconds(1));               // has no JSON form
+  Filter().NotEqual("grade", 'a');                            // a character is neither
+  Filter().Less("grade", u8'a');                              // a character is neither
   return 0;
 }

@@ -65,6 +65,30 @@ class DOCLOCK_EXPORT TransactionState {
 };
 using TransactionStatePtr = std::shared_ptr<TransactionState>;
 
+/// Takes what was passed to a Transaction in place of a handle.
+struct NoHandle {
+  /// Always an error, in words.
+  template <class T>
+  NoHandle(const T&) {  // NOLINT(google-explicit-constructor)
+    static_assert(
+        sizeof(T) == 0,
+        "doclock: a Transaction takes handles that may change: a Locked, a HeldLock, or a "
+        "vector of them. What has no lock comes after its repository: Save(repository, "
+        "snapshot), Erase(repository, snapshot)");
+  }
+};
+
+/// Takes what was passed to Transaction::Insert without a repository.
+struct NoRepository {
+  /// Always an error, in words.
+  template <class T>
+  NoRepository(const T&) {  // NOLINT(google-explicit-constructor)
+    static_assert(sizeof(T) == 0,
+                  "doclock: Transaction::Insert takes the repository first: Insert(repository, "
+                  "entity) or Insert(repository, key, entity)");
+  }
+};
+
 /// The asynchronous form; see async.h.
 struct CommitOperation {
   using Raw = CommitResult;
