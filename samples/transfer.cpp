@@ -55,7 +55,7 @@ class Bank {
 };
 
 int main() {
-  Bank bank(doclock::LockManager(doclock::OpenMemoryStore()));
+  Bank bank{doclock::LockManager{doclock::OpenMemoryStore()}};
   bank.Open({"ann", 100});
   bank.Open({"bob", 100});
   std::vector<std::thread> clients;
