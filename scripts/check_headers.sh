@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every public header compiles alone, and none pulls a database's header into the user's program.
+# Every public header compiles alone, and none pulls a database's header into the user's program. clang takes the headers
+# too, in one file, and the samples and the code of the documents: two minutes of processor time.
 # Usage: scripts/check_headers.sh [build directory, configured with CMAKE_VERIFY_INTERFACE_HEADER_SETS]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,3 +14,19 @@ build=${1:-build/dev}
 [[ -e $build/build.ninja ]] || cmake --preset dev -B "$build"
 cmake --build "$build" --target all_verify_interface_header_sets -j "${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}"
 echo "check_headers: $(find include -name '*.h' | wc -l) public headers, each compiles alone"
+
+clang=$(command -v clang++-16 || command -v clang++) || { echo "check_headers: there is no clang++" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+flags=(-std=c++20 -Iinclude -Isamples/tracing -Isamples/tracing/standin)
+{
+  (cd include && find doclock -name '*.h' -printf '#include <%p>\n' | sort)
+  echo "#include \"$PWD/docs/snippets/default.h\""
+} > "$work/all.h"
+mapfile -t documents < <(find "$PWD/docs" -name '*.md')
+scripts/extract_snippets.py --root "$PWD" --out "$work/snippets" README.md CONTRIBUTING.md "${documents[@]}"
+"$clang" "${flags[@]}" -x c++-header -Wno-pragma-once-outside-header "$work/all.h" -o "$work/all.pch"
+# The suite for stores, which conformance.cpp includes, is there only where doclock is installed.
+find "$work/snippets" samples -name '*.cpp' ! -path '*/tests/*' ! -name conformance.cpp -print0 |
+  xargs -0 -P "${DOCLOCK_JOBS:-2}" -n 4 "$clang" "${flags[@]}" -include-pch "$work/all.pch" -fsyntax-only
+echo "check_headers: clang takes the headers, the samples and the code of the documents"

@@ -108,9 +108,11 @@ struct Codec {
     if constexpr (requires { Traits::KeyToJson(key); }) {
       return Traits::KeyToJson(key);
     } else if constexpr (std::same_as<typename KeyTypeOf<T>::type, Key> &&
-                         std::constructible_from<nlohmann::json, const Key&>) {
-      const typename KeyTypeOf<T>::type& same = key;  // depends on T: only then is it looked up now
-      return nlohmann::json(same);                    // the one form of a Key, as T writes it
+                         std::constructible_from<nlohmann::json,
+                                                 const typename KeyTypeOf<T>::type&>) {
+      // Both depend on T: the form of a Key may be declared after this header.
+      const typename KeyTypeOf<T>::type& same = key;
+      return nlohmann::json(same);  // the one form of a Key, as T writes it
     } else {
       return KeyToJson(key);
     }
