@@ -169,8 +169,8 @@ template <class... Handles>
   return TryLockAll(options, std::stop_token(), targets...);
 }
 
-/// @name Errors in words
-/// @{
+/// @cond
+// Errors in words.
 template <class First, class... Rest>
   requires(std::same_as<Rest, std::stop_token> || ...)
 detail::MisplacedOptions<First, Rest...> LockAll(const LockOptions&, const First&, const Rest&...) {
@@ -202,7 +202,7 @@ detail::MisplacedOptions<Stop, Handles...> TryLockAll(const Stop&, const LockOpt
                                                       const LockTarget<Handles>&...) {
   return {};
 }
-/// @}
+/// @endcond
 
 /// LockAll() with a completion token of signature `void(std::exception_ptr,
 /// std::tuple<Handles...>)`; see LockingRepository. Per-operation cancellation ends the wait.

@@ -92,13 +92,13 @@ class DOCLOCK_EXPORT Transaction {
     return Enlist(handle.active_state(), WriteKind::kErase);
   }
 
-  /// @name Errors in words
-  /// @{
+  /// @cond
+  // Errors in words.
   Transaction& Release(detail::NoHandle);
   Transaction& Save(detail::NoHandle);
   Transaction& Erase(detail::NoHandle);
   Transaction& Insert(detail::NoRepository);
-  /// @}
+  /// @endcond
 
   /// Commits only if this named lock is held then, and renews its lease. @throws
   /// std::invalid_argument for a share.
