@@ -49,16 +49,36 @@ const char* FileSystemToUse() noexcept {
 
 }  // namespace
 
-void CheckThreads() {
+void CheckVersion(int version) {
+  constexpr int kOldest = 3'037'000;
+  if (version >= kOldest) return;
+  throw DatabaseError(SQLITE_MISUSE, "the program has loaded SQLite " +
+                                         std::to_string(version / 1'000'000) + "." +
+                                         std::to_string(version / 1'000 % 1'000) +
+                                         "; the store needs 3.37 or newer");
+}
+
+void CheckLibrary() {
+  // The shared library may be older than the header.
+  CheckVersion(sqlite3_libversion_number());
   sqlite3* probe = nullptr;
   const int code =
       sqlite3_open_v2(":memory:", &probe, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, "unix");
-  const bool guarded = code != SQLITE_OK || sqlite3_db_mutex(probe) != nullptr;
+  const bool opened = code == SQLITE_OK;
+  const bool guarded = !opened || sqlite3_db_mutex(probe) != nullptr;
+  const bool without_json =
+      opened && sqlite3_exec(probe, "SELECT json('[]')", nullptr, nullptr, nullptr) == SQLITE_ERROR;
   sqlite3_close(probe);
+  if (without_json) {
+    throw DatabaseError(SQLITE_MISUSE,
+                        "this SQLite is compiled without its functions for JSON (SQLITE_OMIT_JSON, "
+                        "or before 3.38 without SQLITE_ENABLE_JSON1), which the store needs");
+  }
   if (guarded) return;
   throw DatabaseError(SQLITE_MISUSE,
                       "SQLite is configured for a single thread in this process "
-                      "(SQLITE_CONFIG_SINGLETHREAD); the store uses several: configure it for more "
+                      "(SQLITE_CONFIG_SINGLETHREAD), or compiled so (SQLITE_THREADSAFE=0); the "
+                      "store uses several: configure it for more "
                       "(SQLITE_CONFIG_MULTITHREAD), or leave its default");
 }
 

@@ -91,8 +91,12 @@ class Connection {
   std::unordered_map<std::string, std::unique_ptr<Statement>> for_filters_;
 };
 
-/// @throws DatabaseError if the program has configured SQLite for a single thread.
-void CheckThreads();
+/// Refuses a SQLite that is older than 3.37: a number as sqlite3_libversion_number() returns it.
+/// @throws DatabaseError SQLITE_MISUSE
+void CheckVersion(int version);
+/// Refuses the SQLite of this process if it is too old, has no functions for JSON, or serves one
+/// thread only. @throws DatabaseError SQLITE_MISUSE
+void CheckLibrary();
 
 /// Opens a connection with the settings of `options`, except those that change the file.
 std::unique_ptr<Connection> Connect(const std::filesystem::path& file,

@@ -227,7 +227,7 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
   open.in_use = std::make_unique<SqliteInUse>(open.path);
   CheckPath(open.path, options);
   try {
-    CheckThreads();
+    CheckLibrary();
     open.coordinator = ProcessCoordinator::Join(open.path, deadline);
     if (open.coordinator) CheckOthers(*open.coordinator, open.path);
     CheckLeftLogs(open.path);

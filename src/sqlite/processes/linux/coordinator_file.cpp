@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -86,10 +87,23 @@ bool MayBeOurs(int file) noexcept {
   return ((begin ^ CoordinatorPage::kMagic) & kAnyVersion) == 0;
 }
 
+/// Emulators of user programs may lack what frees the mutex of a process that is killed.
+bool HasRobustMutexes() noexcept {
+  void* list = nullptr;
+  std::size_t size = 0;
+  return ::syscall(SYS_get_robust_list, 0, &list, &size) == 0 || errno != ENOSYS;
+}
+
 }  // namespace
 
 CoordinatorFile::CoordinatorFile(const std::filesystem::path& database, Deadline deadline)
     : path_(database.string() + "-doclock") {
+  if (!HasRobustMutexes()) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: this system has no robust mutexes (get_robust_list), as under "
+                         "qemu-user: a process that is killed would block the others for ever. "
+                         "Build doclock with DOCLOCK_PLATFORM=generic for it");
+  }
   struct stat status {};
   const bool missing = ::stat(database.c_str(), &status) != 0;
   if (missing && errno != ENOENT) Throw("cannot look at the database", errno);
@@ -177,10 +191,17 @@ bool CoordinatorFile::TryAttach() {
   if (::fstat(file_, &status) == 0 &&
       status.st_size >= static_cast<off_t>(sizeof(CoordinatorPage))) {
     Map();
-    if (page_->IsOurs()) return true;
-    const bool foreign = page_->magic.load(std::memory_order_acquire) != 0;
+    const bool made = page_->magic.load(std::memory_order_acquire) != 0;
+    const std::string difference = page_->Difference();
+    if (difference.empty()) return true;
     Unmap();
-    if (foreign) Throw("it is open in a program with another build of this library", EINVAL);
+    if (made) {
+      throw StoreException(Errc::kRefused,
+                           "doclock: " + path_.string() +
+                               ": it is open in a program with another version of doclock, another "
+                               "C library or of another kind of processor (the other one has " +
+                               difference + ")");
+    }
   }
   if (IsAnySlotTaken()) {
     throw StoreException(Errc::kRefused,

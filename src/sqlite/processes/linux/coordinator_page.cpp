@@ -63,9 +63,15 @@ bool SharedMutex::Lock(Deadline deadline) noexcept { return Taken(TimedLock(mute
 
 void SharedMutex::Unlock() noexcept { ::pthread_mutex_unlock(&mutex_); }
 
-bool CoordinatorPage::IsOurs() const noexcept {
-  return magic.load(std::memory_order_acquire) == kMagic && page_size == sizeof(CoordinatorPage) &&
-         mutex_size == sizeof(pthread_mutex_t);
+std::string CoordinatorPage::Difference() const {
+  if (magic.load(std::memory_order_acquire) != kMagic) return "another version of its layout";
+  const auto differs = [](const char* what, std::size_t there, std::size_t here) {
+    if (there == here) return std::string();
+    return std::string(what) + " of " + std::to_string(there) + " bytes, here " +
+           std::to_string(here);
+  };
+  const std::string mutex = differs("mutexes", mutex_size, sizeof(pthread_mutex_t));
+  return mutex.empty() ? differs("a page", page_size, sizeof(CoordinatorPage)) : mutex;
 }
 
 }  // namespace doclock::sqlite

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "sqlite/db/deadline.h"
 #include "sqlite/processes/process_coordinator.h"
@@ -66,8 +67,9 @@ struct CoordinatorPage {
   alignas(64) std::array<SharedNotification, kNotifications> notifications;
   std::array<Participant, kParticipants> participants;
 
-  /// Was it made by a build like this one?
-  [[nodiscard]] bool IsOurs() const noexcept;
+  /// Returns how a page that another program has open differs from that of this program; empty if
+  /// it does not.
+  [[nodiscard]] std::string Difference() const;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
