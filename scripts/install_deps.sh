@@ -118,7 +118,7 @@ boost_package() {
   return 1
 }
 
-packages=(g++ cmake ninja-build ccache pkg-config python3 nlohmann-json3-dev libsqlite3-dev libmongoc-dev
+packages=(g++ cmake ninja-build ccache mold pkg-config python3 nlohmann-json3-dev libsqlite3-dev libmongoc-dev
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libcli11-dev libncurses-dev)
 # For the tests on MongoDB: Python's venv to fetch a server (scripts/mongo.sh), false clocks, and certificates.
 packages+=(python3-venv libfaketime openssl)
