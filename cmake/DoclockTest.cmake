@@ -11,7 +11,8 @@
 # LONG_TESTS names the cases that take many seconds. CTest starts them before the others, so that none is left alone at the end.
 #
 # SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry SERVER_LABELS (mongodb) as well, and
-# CTest starts SERVERS (see DoclockMongoServers, DoclockPostgresqlServer) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
+# outside of the conformance suite `servers`, by which the preset quick leaves them out. CTest starts SERVERS (see
+# DoclockMongoServers, DoclockPostgresqlServer) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
 # Those of them that SERIAL_TESTS names run one after another, because they disturb the servers that they share.
 #
 # Of a QUIET program each case fails that writes a line of anything but the test to standard output or error: the library,
@@ -27,7 +28,7 @@ set(DOCLOCK_TESTS_LEFT_OUT "" CACHE STRING "Tests that do not run, as patterns o
 function(doclock_add_parts name list filter labels)
   foreach(index RANGE 3)
     set(test ${list}.${index})
-    add_test(NAME ${test} COMMAND ${name} "--gtest_filter=${filter}" --gtest_brief=1)
+    add_test(NAME ${test} COMMAND ${name} "--gtest_filter=${filter}")
     set(environment GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${index})
     set(properties ${ARGN})
     while(properties)
@@ -115,6 +116,9 @@ function(doclock_test name)
     set(arg_SERVER_LABELS mongodb)
   endif()
   set(labels "${arg_LABELS};${arg_SERVER_LABELS}")
+  if(NOT "conformance" IN_LIST arg_LABELS)
+    list(APPEND labels servers)
+  endif()
   set(left_out "${arg_SERVER_TESTS_LEFT_OUT}")
   if(arg_SERIAL_TESTS)
     # They come first: the others run beside them. Other programs have the same servers.

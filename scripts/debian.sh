@@ -8,13 +8,13 @@ usage() {
 Usage: scripts/debian.sh [--root FOLDER] [--fresh] [--help] [RELEASE] [-- COMMAND...]
 
 Makes a system of the Debian release RELEASE (trixie) with debootstrap, prints the versions of what doclock uses there, and
-runs COMMAND (scripts/test.sh) in it, as root, by chroot. The command has processes, mounts and shared memory of its own,
+runs COMMAND (scripts/test.sh --all) in it, as root, by chroot. The command has processes, mounts and shared memory of its own,
 the network of this machine, and this tree, which it can read only. What it builds stays in the system.
 
   --root FOLDER   where the system is, or is made; without it ~/.cache/doclock/debian-RELEASE
   --fresh         first deletes the system that is there
 
-  scripts/debian.sh -- scripts/test.sh -- -L postgresql           # only the tests on PostgreSQL
+  scripts/debian.sh -- scripts/test.sh --all -- -L postgresql     # only the tests on PostgreSQL
   scripts/debian.sh -- sh -c 'apt-get -y install clang-22 && cmake --preset test -B build/clang \
     -DCMAKE_CXX_COMPILER=clang++-22 && cmake --build build/clang && ctest --test-dir build/clang'
 
@@ -27,7 +27,7 @@ TEXT
 release=
 root=
 fresh=no
-command=(scripts/test.sh)
+command=(scripts/test.sh --all)
 while [[ $# -gt 0 ]]; do
   case "$1" in
     --root) root=${2:?--root needs a folder}; shift 2 ;;
