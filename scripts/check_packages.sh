@@ -1,30 +1,31 @@
 #!/usr/bin/env bash
-# Installs doclock, static and shared, moves the installed tree, and builds and runs small programs against it: through
-# find_package, add_subdirectory and pkg-config. Checks what the shared libraries export. On Debian makes the .deb packages,
-# unpacks them into a folder, and builds and runs a program there. Then builds the Conan package, offline, over the system's Boost, nlohmann_json, SQLite, libpq and libmongoc. With DOCLOCK_TEST_MONGODB=<URI without a
-# database> the programs lock on that server too.
-# Usage: scripts/check_packages.sh [--no-conan | --both]
-# The Conan package is built static; with --both, shared too.
+# Installs doclock, static (the preset install) and shared (the preset deb), moves the installed tree, and builds and runs
+# small programs against it: through find_package, pkg-config and add_subdirectory. Checks what the shared libraries export.
+# On Debian makes the .deb packages, unpacks them into a folder, and builds and runs a program there. Then packs the static
+# build with the Conan recipe, offline, over the system's Boost, nlohmann_json, SQLite, libpq and libmongoc. With
+# DOCLOCK_TEST_MONGODB=<URI without a database> the programs lock on that server too.
+# Usage: scripts/check_packages.sh [--no-conan | --create]
+# With --create, Conan also compiles the package by itself, static and shared.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 
 conan=yes
-variants=(False)
+variants=()
 case "${1:-}" in
   "") ;;
   --no-conan) conan=no ;;
-  --both) variants=(False True) ;;
-  *) echo "Usage: scripts/check_packages.sh [--no-conan | --both]" >&2; exit 2 ;;
+  --create) variants=(False True) ;;
+  *) echo "Usage: scripts/check_packages.sh [--no-conan | --create]" >&2; exit 2 ;;
 esac
 
 work=$root/build/packages
 jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
 mkdir -p "$work"
 
-# The same files are compiled several times, as different users would.
+# The presets and add_subdirectory compile the same files in the same way.
 if command -v ccache > /dev/null; then
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$root
 fi
 
 step() { echo "--- $*"; }
@@ -58,7 +59,7 @@ build_consumer() { # <project> <build directory> [cmake arguments...]
   local project=$1 build=$2
   shift 2
   rm -rf "$build"
-  cmake -S "tests/packaging/$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" > "$build.log" 2>&1 ||
+  cmake -S "tests/packaging/$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE= "$@" > "$build.log" 2>&1 ||
     { cat "$build.log"; return 1; }
   cmake --build "$build" -j "$jobs"
 }
@@ -71,14 +72,63 @@ depends_of() { # <packages...>
   done | grep -v -e '^libdoclock' -e '^doclock' | sort -u
 }
 
-check_debs() { # <build folder of shared libraries>
-  local build=$1 out=$work/debs host version library debs=() deb package
-  # Where Debian has libraries; the build's other checks are over by now.
+# Builds a preset and installs it: <prefix> is where it has been moved, <libdir> its folder of libraries.
+install_preset() { # <preset> <cmake arguments...>
+  local preset=$1
+  shift
+  cmake --preset "$preset" -DDOCLOCK_WITH_MONGODB=ON -DDOCLOCK_WITH_POSTGRESQL=ON -DDOCLOCK_WARNINGS_AS_ERRORS=ON "$@" \
+    > "$work/$preset.log" 2>&1 || { cat "$work/$preset.log"; return 1; }
+  cmake --build --preset "$preset" -j "$jobs"
+  prefix=$work/$preset-prefix
+  rm -rf "$prefix" "$prefix-moved"
+  cmake --install "build/$preset" --prefix "$prefix" > "$work/$preset-install.log"
+  # An installed tree may be moved, so it is.
+  mv "$prefix" "$prefix-moved"
+  prefix=$prefix-moved
+  libdir=$prefix/$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "build/$preset/CMakeCache.txt")
+  if grep -rIlF -e "$root" "$libdir/cmake" "$libdir/pkgconfig"; then
+    echo "check_packages: the files above name the source or the build tree" >&2
+    return 1
+  fi
+}
+
+check_command() { # <command>
+  rm -f "$work/command.db"*
+  "$1" run --store "sqlite:$work/command.db" job -- true
+  stores_of "$1" "$all_stores"
+  # The module is loaded: only the connection fails.
+  local said
+  said=$("$1" status --store postgresql://127.0.0.1:1/none 2>&1) && return 1
+  [[ $said != *module* ]] || { echo "$said"; return 1; }
+}
+
+# The .deb and .tar.gz of the command with the static libraries inside.
+check_command_packages() {
+  local packages
+  rm -rf "$work/cpack"
+  (cd build/install && cpack -B "$work/cpack" > "$work/cpack.log") || { cat "$work/cpack.log"; return 1; }
+  packages=("$work"/cpack/*.deb)
+  [[ ${#packages[@]} -eq 3 ]]
+  # The stores on servers are packages of their own, and only these need the servers' libraries.
+  dpkg-deb -x "$work"/cpack/doclock_*.deb "$work/cpack/deb"
+  [[ $(dpkg-deb -f "$work"/cpack/doclock_*.deb Depends) != *@(mongoc|libpq)* ]]
+  [[ $(dpkg-deb -f "$work"/cpack/doclock-postgresql_*.deb Depends) == *"doclock (= "*libpq5* ]]
+  [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *libmongoc* ]]
+  [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *"doclock (= "* ]]
+  stores_of "$work/cpack/deb/usr/bin/doclock" '["sqlite"]'
+  dpkg-deb -x "$work"/cpack/doclock-mongodb_*.deb "$work/cpack/deb"
+  dpkg-deb -x "$work"/cpack/doclock-postgresql_*.deb "$work/cpack/deb"
+  stores_of "$work/cpack/deb/usr/bin/doclock" "$all_stores"
+  mkdir "$work/cpack/tar" && tar -xzf "$work"/cpack/*.tar.gz -C "$work/cpack/tar"
+  stores_of "$work"/cpack/tar/*/bin/doclock "$all_stores"
+}
+
+# The packages of the shared libraries, their headers and the command; <prefix> and <libdir> are where they are unpacked.
+check_debs() {
+  local out=$work/debs host version library debs=() deb package
   host=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-  cmake -S . -B "$build" -DCMAKE_INSTALL_LIBDIR="$host" -DDOCLOCK_STORE_MODULES=ALL > "$build.log" 2>&1 || { cat "$build.log"; return 1; }
-  cmake --build "$build" -j "$jobs"
   rm -rf "$out"
-  (cd "$build" && cpack -G DEB -B "$out" > "$build-cpack.log" 2>&1) || { cat "$build-cpack.log"; return 1; }
+  (cd build/deb && cpack -G DEB -B "$out" > "$work/debs.log" 2>&1) || { cat "$work/debs.log"; return 1; }
   version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt | head -1)
   library=libdoclock${version%.*}
   debs=("$out/${library}_$version"_*.deb "$out/libdoclock-dev_$version"_*.deb "$out/doclock_$version"_*.deb
@@ -108,121 +158,91 @@ check_debs() { # <build folder of shared libraries>
   # What dpkg-shlibdeps says of other programs, and the loader's cache.
   [[ "$(dpkg-deb -I "${debs[0]}" shlibs)" == *"libdoclock ${version%.*} $library (= $version)"* ]]
   [[ "$(dpkg-deb -I "${debs[0]}" postinst)" == *ldconfig* ]]
-
-  stores_of "$out/unpacked/usr/bin/doclock" '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
-  build_consumer find_package "$work/debs-find_package" -DCMAKE_PREFIX_PATH="$out/unpacked/usr" -DCMAKE_BUILD_TYPE=Debug
-  run "$work/debs-find_package/consumer"
-  "$work/debs-find_package/unit_test"
-  PKG_CONFIG_PATH=$out/unpacked/usr/$host/pkgconfig tests/packaging/pkg_config/build.sh shared "$work/debs-pkg_config"
-  LD_LIBRARY_PATH=$out/unpacked/usr/$host run "$work/debs-pkg_config"
+  prefix=$out/unpacked/usr
+  libdir=$prefix/$host
 }
 
-for kind in static shared; do
-  # Many files at a time, and one of the two without optimisation: quicker, and this is about packages.
-  shared=OFF config=Release
-  [[ $kind == shared ]] && shared=ON config=Debug
-  build=$work/$kind
-  prefix=$work/$kind-prefix
+all_stores='["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
 
-  step "$kind: build and install"
-  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=$config -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
-    -DCMAKE_CXX_FLAGS_DEBUG= -DBUILD_SHARED_LIBS=$shared -DDOCLOCK_WARNINGS_AS_ERRORS=ON \
-    -DDOCLOCK_WITH_MONGODB=ON -DDOCLOCK_WITH_POSTGRESQL=ON -DDOCLOCK_BUILD_TESTS=OFF -DDOCLOCK_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib > "$build.log" 2>&1 ||
-    { cat "$build.log"; exit 1; }
-  cmake --build "$build" -j "$jobs"
-  rm -rf "$prefix" "$prefix-moved"
-  cmake --install "$build" --prefix "$prefix" > "$build-install.log"
-  # An installed tree may be moved, so it is.
-  mv "$prefix" "$prefix-moved"
-  prefix=$prefix-moved
-  if grep -rIlF -e "$root" "$prefix/lib/cmake" "$prefix/lib/pkgconfig"; then
-    echo "check_packages: the files above name the source or the build tree" >&2
-    exit 1
-  fi
+step "static: build and install"
+install_preset install -DCMAKE_INSTALL_LIBDIR=lib
 
-  if [[ $(uname) == Linux ]]; then
-    step "$kind: the command"
-    rm -f "$work/$kind.db"*
-    "$prefix/bin/doclock" run --store "sqlite:$work/$kind.db" job -- true
-    stores_of "$prefix/bin/doclock" '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
-    # The module is loaded: only the connection fails.
-    said=$("$prefix/bin/doclock" status --store postgresql://127.0.0.1:1/none 2>&1) && exit 1
-    [[ $said != *module* ]] || { echo "$said"; exit 1; }
-    [[ -e $prefix/share/man/man1/doclock.1 && -e $prefix/share/bash-completion/completions/doclock ]]
-  fi
-  if [[ $kind == static && -n $(command -v dpkg-shlibdeps) ]]; then
-    step "$kind: .deb and .tar.gz"
-    rm -rf "$work/cpack"
-    (cd "$build" && cpack -B "$work/cpack" > "$build-cpack.log")
-    packages=("$work"/cpack/*.deb)
-    [[ ${#packages[@]} -eq 3 ]]
-    # The stores on servers are packages of their own, and only these need the servers' libraries.
-    dpkg-deb -x "$work"/cpack/doclock_*.deb "$work/cpack/deb"
-    [[ $(dpkg-deb -f "$work"/cpack/doclock_*.deb Depends) != *@(mongoc|libpq)* ]]
-    [[ $(dpkg-deb -f "$work"/cpack/doclock-postgresql_*.deb Depends) == *"doclock (= "*libpq5* ]]
-    [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *libmongoc* ]]
-    [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *"doclock (= "* ]]
-    stores_of "$work/cpack/deb/usr/bin/doclock" '["sqlite"]'
-    dpkg-deb -x "$work"/cpack/doclock-mongodb_*.deb "$work/cpack/deb"
-    dpkg-deb -x "$work"/cpack/doclock-postgresql_*.deb "$work/cpack/deb"
-    stores_of "$work/cpack/deb/usr/bin/doclock" '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
-    mkdir "$work/cpack/tar" && tar -xzf "$work"/cpack/*.tar.gz -C "$work/cpack/tar"
-    stores_of "$work"/cpack/tar/*/bin/doclock '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
-  fi
+if [[ $(uname) == Linux ]]; then
+  step "static: the command"
+  check_command "$prefix/bin/doclock"
+  [[ -e $prefix/share/man/man1/doclock.1 && -e $prefix/share/bash-completion/completions/doclock ]]
+fi
+if [[ -n $(command -v dpkg-shlibdeps) ]]; then
+  step "static: .deb and .tar.gz"
+  check_command_packages
+fi
 
-  step "$kind: find_package"
-  build_consumer find_package "$work/$kind-find_package" -DCMAKE_PREFIX_PATH="$prefix"
-  run "$work/$kind-find_package/consumer"
-  "$work/$kind-find_package/unit_test"
+step "static: a store outside the tree, and the suite that every store has to pass"
+build_consumer ../../samples/dir_store "$work/dir_store" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug \
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
+"$work/dir_store/dir_store_url_test" --gtest_brief=1
+# It mostly waits, so it runs while the rest is built.
+RC_PARAMS="max_success=5 noshrink=1" "$work/dir_store/dir_store_conformance" --gtest_brief=1 > "$work/suite.log" 2>&1 &
+suite=$!
+trap 'kill "$suite" 2> /dev/null || true' EXIT
 
-  step "$kind: find_package, core alone"
-  build_consumer find_core "$work/$kind-find_core" -DCMAKE_PREFIX_PATH="$prefix"
-  "$work/$kind-find_core/consumer"
+step "static: find_package"
+build_consumer find_package "$work/static-find_package" -DCMAKE_PREFIX_PATH="$prefix"
+run "$work/static-find_package/consumer"
+"$work/static-find_package/unit_test"
 
-  if [[ $kind == static ]]; then
-    step "$kind: a store outside the tree, and the suite that every store has to pass"
-    build_consumer ../../samples/dir_store "$work/dir_store" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug \
-      -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
-    "$work/dir_store/dir_store_url_test" --gtest_brief=1
-    # It mostly waits, so it runs while the rest is built.
-    RC_PARAMS="max_success=5 noshrink=1" "$work/dir_store/dir_store_conformance" --gtest_brief=1 > "$work/suite.log" 2>&1 &
-    suite=$!
-    trap 'kill "$suite" 2> /dev/null || true' EXIT
-  fi
+step "static: find_package, core alone"
+build_consumer find_core "$work/static-find_core" -DCMAKE_PREFIX_PATH="$prefix"
+"$work/static-find_core/consumer"
 
-  step "$kind: find_package, mongodb alone"
-  build_consumer find_mongodb "$work/$kind-find_mongodb" -DCMAKE_PREFIX_PATH="$prefix"
-  "$work/$kind-find_mongodb/consumer"
-  if [[ -n $(mongodb_uri) ]]; then
-    "$work/$kind-find_mongodb/consumer" "$(mongodb_uri)"
-  fi
+step "static: find_package, mongodb alone"
+build_consumer find_mongodb "$work/static-find_mongodb" -DCMAKE_PREFIX_PATH="$prefix"
+"$work/static-find_mongodb/consumer"
+if [[ -n $(mongodb_uri) ]]; then
+  "$work/static-find_mongodb/consumer" "$(mongodb_uri)"
+fi
 
-  step "$kind: pkg-config"
-  PKG_CONFIG_PATH="$prefix/lib/pkgconfig" tests/packaging/pkg_config/build.sh $kind "$work/$kind-pkg_config"
-  LD_LIBRARY_PATH="$prefix/lib" run "$work/$kind-pkg_config"
+step "static: pkg-config"
+PKG_CONFIG_PATH=$libdir/pkgconfig tests/packaging/pkg_config/build.sh static "$work/static-pkg_config"
+run "$work/static-pkg_config"
 
-  if [[ $kind == shared ]]; then
-    step "shared: exports"
-    scripts/check_exports.sh "$prefix"/lib/libdoclock*.so
-    step "shared: libraries that load the stores on servers"
-    cmake -S . -B "$build" -DDOCLOCK_STORE_MODULES=ALL > "$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-    cmake --build "$build" -j "$jobs"
-    rm -rf "$work/module-prefix"
-    cmake --install "$build" --prefix "$work/module-prefix" > "$build-install.log"
-    stores_of "$work/module-prefix/bin/doclock" '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
-    build_consumer find_package "$work/module-find_package" -DCMAKE_PREFIX_PATH="$work/module-prefix"
-    [[ $(ldd "$work/module-find_package/consumer") != *@(mongoc|libpq)* ]]
-    run "$work/module-find_package/consumer"
+# Shared libraries of each kind, by the same objects: those that are linked to the servers' libraries, as BUILD_SHARED_LIBS
+# makes them, and those of the preset, which load the stores on servers.
+step "shared: build and install"
+install_preset deb -DDOCLOCK_STORE_MODULES=COMMAND
+check_command "$prefix/bin/doclock"
+scripts/check_exports.sh "$libdir"/libdoclock*.so
 
-    if [[ -n $(command -v dpkg-shlibdeps) ]]; then
-      step "shared: .deb of libraries, headers and command"
-      check_debs "$build"
-    fi
-  fi
-done
+step "shared: find_package"
+build_consumer find_package "$work/shared-find_package" -DCMAKE_PREFIX_PATH="$prefix"
+run "$work/shared-find_package/consumer"
+"$work/shared-find_package/unit_test"
 
+step "shared: find_package, core alone and mongodb alone"
+build_consumer find_core "$work/shared-find_core" -DCMAKE_PREFIX_PATH="$prefix"
+"$work/shared-find_core/consumer"
+build_consumer find_mongodb "$work/shared-find_mongodb" -DCMAKE_PREFIX_PATH="$prefix"
+"$work/shared-find_mongodb/consumer"
+
+step "shared: libraries that load the stores on servers"
+install_preset deb
+if [[ -n $(command -v dpkg-shlibdeps) ]]; then
+  step "shared: .deb of libraries, headers and command"
+  check_debs
+fi
+check_command "$prefix/bin/doclock"
+scripts/check_exports.sh "$libdir"/libdoclock*.so
+build_consumer find_package "$work/module-find_package" -DCMAKE_PREFIX_PATH="$prefix"
+[[ $(ldd "$work/module-find_package/consumer") != *@(mongoc|libpq)* ]]
+run "$work/module-find_package/consumer"
+"$work/module-find_package/unit_test"
+PKG_CONFIG_PATH=$libdir/pkgconfig tests/packaging/pkg_config/build.sh shared "$work/module-pkg_config"
+LD_LIBRARY_PATH=$libdir run "$work/module-pkg_config"
+
+# With the stores that any program has: the others are compiled above.
 step "add_subdirectory"
-build_consumer add_subdirectory "$work/add_subdirectory" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
+build_consumer add_subdirectory "$work/add_subdirectory" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
+  -DDOCLOCK_WITH_MONGODB=OFF -DDOCLOCK_WITH_POSTGRESQL=OFF
 run "$work/add_subdirectory/consumer"
 
 if [[ $conan == yes ]]; then
@@ -240,23 +260,28 @@ if [[ $conan == yes ]]; then
   export CONAN_HOME=$work/conan-home
   rm -rf "$CONAN_HOME"
   "$tool" profile detect > /dev/null 2>&1
+  conan_doclock() { # <command> <arguments...>
+    "$tool" "$1" . -nr -pr:a packaging/conan/system.profile -o 'doclock/*:with_mongodb=True' -o 'doclock/*:with_postgresql=True' \
+      -s build_type=Release "${@:2}" > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; return 1; }
+    tail -3 "$work/conan.log"
+    rm -rf recipes/doclock/all/test_package/build
+  }
   for package in boost nlohmann_json sqlite3 mongo-c-driver libpq; do
     step "conan: $package of the system"
-    "$tool" create "packaging/conan/$package" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Debug 2>&1 | tail -1
+    "$tool" create "packaging/conan/$package" -nr -pr:a packaging/conan/system.profile -s build_type=Release 2>&1 | tail -1
   done
+  # Where the recipe's layout has the build of a Release.
+  step "conan: a package of the static build"
+  mkdir -p "$work/conan"
+  ln -sfn "$root/build/install" "$work/conan/Release"
+  conan_doclock export-pkg -c "tools.cmake.cmake_layout:build_folder=$work/conan" -c tools.cmake.cmaketoolchain:user_presets=
   for shared in "${variants[@]}"; do
-    step "conan: doclock, shared=$shared"
-    # Debug, and many files at a time: this is about the package, and it is quicker.
-    "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" \
-      -o 'doclock/*:with_mongodb=True' -o 'doclock/*:with_postgresql=True' -s build_type=Debug \
-      -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON"}' \
-      > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
-    tail -3 "$work/conan.log"
+    step "conan: doclock is compiled, shared=$shared"
+    conan_doclock create -o "doclock/*:shared=$shared" -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON"}'
   done
-  rm -rf recipes/doclock/all/test_package/build
 
-  # As Conan Center builds it: sources that are fetched and checked, and no other file of this folder. They are compiled
-  # above; here they are configured.
+  # As Conan Center builds it: sources that are fetched and checked, and no other file of this folder. They are
+  # configured here, and compiled with --create.
   step "conan: the recipe for Conan Center"
   version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt | head -1)
   center=$work/conan-center archive=$work/doclock-$version.tar.gz
@@ -265,11 +290,11 @@ if [[ $conan == yes ]]; then
   scripts/conan_center.sh "$center" --homepage https://doclock.invalid --sources "file://$archive" --archive "$archive"
   {
     "$tool" export "$center/doclock/all" --version "$version" &&
-      "$tool" graph info "$center/doclock/all" --version "$version" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Debug &&
+      "$tool" graph info "$center/doclock/all" --version "$version" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Release &&
       "$tool" source "$center/doclock/all" --version "$version" &&
       "$tool" install "$center/doclock/all" --version "$version" -nr -pr:a "$root/packaging/conan/system.profile" \
-        -s build_type=Debug -o 'doclock/*:with_mongodb=True' -o 'doclock/*:with_postgresql=True' &&
-      (cd "$center/doclock/all/src" && cmake --preset conan-debug)
+        -s build_type=Release -o 'doclock/*:with_mongodb=True' -o 'doclock/*:with_postgresql=True' &&
+      (cd "$center/doclock/all/src" && cmake --preset conan-release)
   } > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
   for option in BUILD_TESTS:BOOL=OFF BUILD_CLI:BOOL=OFF WITH_MONGODB:STRING=ON WITH_POSTGRESQL:STRING=ON; do
     grep -qx "DOCLOCK_$option" "$(find "$center" -name CMakeCache.txt)" || { echo "check_packages: not DOCLOCK_$option" >&2; exit 1; }
