@@ -1,0 +1,74 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace doclock::conformance::script {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+using Ms = std::chrono::milliseconds;
+
+/// A mistake in a script, apart from a wrong answer.
+struct ScriptError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Splits a text at spaces. `{...}`, `[...]` and `"..."` stay whole.
+/// @throws ScriptError if one of them does not end
+std::vector<std::string> Split(std::string_view text);
+
+/// Joins the parts that are not empty.
+std::string Joined(const std::vector<std::string>& parts, const char* between = ", ");
+/// Quotes a word of a script, for a message.
+std::string Quoted(std::string_view word);
+
+/// Writes a length of time: 1h, 1m30s, 29.999s.
+std::string LengthText(Ms time);
+/// Reads a length of time, which may be negative; none if `text` is none.
+std::optional<Ms> LengthOf(std::string_view text);
+/// Writes a moment, counted from the beginning of the case: 0:30, 5:01.25, 1:00:00.
+std::string MomentText(Ms since_begin);
+/// Reads a moment; none if `text` is none.
+std::optional<Ms> MomentOf(std::string_view text);
+
+/// The words of one step. Each has to be read, or the step is a mistake.
+class Words {
+ public:
+  explicit Words(std::vector<std::string> words) : words_(std::move(words)), used_(words_.size()) {}
+
+  /// Reads the next word.
+  std::string Take();
+  /// Reads the next word as a length of time.
+  Ms TakeLength();
+  [[nodiscard]] bool AtEnd() const;
+  /// Reads all other words.
+  std::vector<std::string> Rest();
+  /// Reads this word. Returns whether it is there.
+  bool Flag(std::string_view word);
+  /// Reads this word and the one behind it, which is returned.
+  std::optional<std::string> After(std::string_view word);
+  std::optional<Ms> LengthAfter(std::string_view word);
+  std::optional<int> NumberAfter(std::string_view word);
+  /// Reads a word `{...}`.
+  std::optional<Json> Object();
+  /// Reads a word such as `v3`.
+  std::optional<std::int64_t> Version();
+  /// @throws ScriptError if a word was not read
+  void Finish() const;
+
+ private:
+  /// The place of this word, if it is there and was not read.
+  [[nodiscard]] std::optional<std::size_t> Find(std::string_view word) const;
+
+  std::vector<std::string> words_;
+  std::vector<bool> used_;
+};
+
+}  // namespace doclock::conformance::script
