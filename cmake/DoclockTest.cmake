@@ -8,7 +8,8 @@
 #
 # TIMEOUT (900) only ends what hangs: it is at least ten times what the slowest case takes on a machine without other work.
 #
-# LONG_TESTS names the cases that take many seconds. CTest starts them before the others, so that none is left alone at the end.
+# LONG_TESTS names the cases that take many seconds. CTest starts them, or the parts that have them, before the others, so that
+# none is left alone at the end.
 #
 # SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry SERVER_LABELS (mongodb) as well, and
 # outside of the conformance suite `servers`, by which the preset quick leaves them out. CTest starts SERVERS (see
@@ -55,6 +56,9 @@ function(doclock_discover name list filter timeout labels long)
     string(APPEND filter ":${DOCLOCK_TESTS_LEFT_OUT}")
   endif()
   if(DOCLOCK_TESTS_TOGETHER)
+    if(long)
+      list(APPEND ARGN COST 100)
+    endif()
     doclock_add_parts(${name} ${list} "${filter}" "${labels}" ${ARGN})
     return()
   endif()
