@@ -27,17 +27,10 @@ LiveShares Count(const LockState& state, TimePoint now) noexcept {
   return live;
 }
 
-bool EndsBefore(const Share& a, const Share& b) noexcept { return a.lease.End() < b.lease.End(); }
-
 void CoverWith(LockState& state, const Share& share) {
   state.lease = share.lease;
   state.granted = share.granted;
   state.owner = share.owner;
-}
-
-/// The same, when only this share may have come to end later.
-void CoverToo(LockState& state, const Share& share) {
-  if (share.lease.End() >= state.lease.End()) CoverWith(state, share);
 }
 
 Share* FindLive(LockState& state, const Uuid& id, TimePoint now) noexcept {
@@ -71,10 +64,15 @@ bool MayShare(AcquireOp& op, const LockState& state, TimePoint now) {
   return false;
 }
 
+const Share& LastToEnd(const std::vector<Share>& shares) noexcept {
+  return *std::max_element(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
+    return std::pair(a.lease.End(), a.fence) < std::pair(b.lease.End(), b.fence);
+  });
+}
+
 void Cover(LockState& state, TimePoint now) {
-  const std::vector<Share>& shares = state.shares;
-  if (shares.empty()) return state.lease.Expire(now);
-  CoverWith(state, *std::max_element(shares.begin(), shares.end(), EndsBefore));
+  if (state.shares.empty()) return state.lease.Expire(now);
+  CoverWith(state, LastToEnd(state.shares));
 }
 
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std::int64_t instance) {
@@ -89,7 +87,8 @@ void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std:
   if (grant.min_hold.count() > 0) {
     state.closed_until = std::max(state.closed_until, now + grant.min_hold);
   }
-  shares.size() == 1 ? CoverWith(state, shares.back()) : CoverToo(state, shares.back());
+  const Share& added = shares.back();
+  if (shares.size() == 1 || added.lease.End() >= state.lease.End()) CoverWith(state, added);
   if (!state.queue.empty()) RemoveEntry(state, grant.lock_id);
 }
 
@@ -101,7 +100,11 @@ void RenewShare(RenewOp& op, LockState& state, TimePoint now, std::int64_t insta
   }
   const TimePoint end = share->lease.End();
   RenewLease(op, share->lease, now, instance);
-  share->lease.End() < end ? Cover(state, now) : CoverToo(state, *share);
+  if (share->lease.End() > state.lease.End()) {
+    CoverWith(state, *share);
+  } else if (share->lease.End() < end || share->lease.End() == state.lease.End()) {
+    Cover(state, now);
+  }
   op.status = OpStatus::kDone;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "doclock/export.h"
 #include "rules/lock_state.h"
 
@@ -23,6 +25,10 @@ DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now,
 /// lock, marked by WriteOp::ReleaseId, and passes it on to the first of the queue (PassOn). The
 /// version rises once if there is a note or the lock was passed on.
 DOCLOCK_EXPORT void EndShare(const WriteOp& op, LockState& state, TimePoint now);
+
+/// Returns the share that ends last; of several that end together, the one that was granted last.
+/// There has to be one.
+[[nodiscard]] DOCLOCK_EXPORT const Share& LastToEnd(const std::vector<Share>& shares) noexcept;
 
 /// Makes the lock's own lease that of the share which ends last, for a store that loaded shares. No
 /// shares (there ought to be some): it is over.

@@ -29,7 +29,8 @@ namespace doclock {
 /// The remaining time of kBusy depends on the attempt. An exclusive attempt gets that of the share
 /// that ends last, or (if the lock is free) of the entry of the share that is first in the queue. A
 /// share gets that of the share that ends first, or (if there is room for one more) of the entries
-/// of the exclusive waiters before it. It is min_hold's if that is longer.
+/// of the exclusive waiters before it. It is min_hold's if that is longer. The holder of kBusy is
+/// that of the share that ends last; if several end together, that of the one granted last.
 ///
 /// In a store with StoreTraits::queues, a waiter's attempts leave an entry in the queue of a
 /// document that exists (GrantRequest::queue_for). An entry counts until its time is over.
@@ -49,8 +50,7 @@ namespace doclock {
 /// - An attempt with `queue_for` whose lock_id holds the lock, or a share of it, already is kDone
 ///   (`passed_on`), and changes nothing.
 ///
-/// kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index refused the
-/// insert), kFailed (kMalformed: nothing was granted), kInDoubt.
+/// kDone (granted), kBusy, kMissing (no `insert`), kConflict (a unique index), kFailed, kInDoubt.
 struct AcquireOp : StoreOp {
   /// For one document.
   AcquireOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}

@@ -7,6 +7,7 @@
 #include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/update.h"
 #include "mongodb/protocol/write_command.h"
+#include "rules/shares.h"
 
 namespace doclock::mongodb {
 
@@ -125,15 +126,13 @@ Doc GuardOf(const LockChange& change) {
 /// over all is that of the share which ends last now.
 void EndShare(Update& update, const LockChange& change) {
   const std::string& readers = change.collection.fields().readers;
-  const auto last = std::max_element(
-      change.now.shares.begin(), change.now.shares.end(),
-      [](const rules::Share& a, const rules::Share& b) { return a.lease.End() < b.lease.End(); });
+  const Uuid& last = rules::LastToEnd(change.now.shares).id;
   std::size_t place = 0;
   ForEachItem(*change.was.seen.get(), readers.c_str(), [&](const bson_iter_t& item) {
     // Each is one of these, or the lock would be malformed.
     const rules::Share& share = change.was.shares[place++];
     bson_t stored;
-    if (share.id == last->id && DocumentAt(item, stored)) update.Cover(stored);
+    if (share.id == last && DocumentAt(item, stored)) update.Cover(stored);
     if (!Has(change.now.shares, share.id)) update.Mark(share.id);
     return true;
   });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mongodb/bson/uuids.h"
+#include "rules/shares.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -158,10 +159,7 @@ void ReadShares(Fields& fields, const std::string& name, std::int64_t now, Store
   }
   if (!lock.IsShared() || shares.empty()) return;
   lock.shares = std::move(shares);
-  const auto last = std::max_element(
-      lock.shares.begin(), lock.shares.end(),
-      [](const rules::Share& a, const rules::Share& b) { return a.lease.End() < b.lease.End(); });
-  lock.owner = last->owner;
+  lock.owner = rules::LastToEnd(lock.shares).owner;
 }
 
 /// False: it is not what this library writes, and counts as an entry that is over.
