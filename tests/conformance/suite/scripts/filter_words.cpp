@@ -25,12 +25,12 @@ Filter FilterOf(Words& words) {
     }
   }
   if (const auto equal = words.Object()) AddAll(filter, &Filter::Equal, *equal);
-  if (const auto field = words.After("due")) filter.Due(*field);
   if (words.Flag("free")) filter.Free();
   if (words.Flag("locked")) filter.Locked();
   if (const auto field = words.After("order")) filter.OrderBy(*field);
   if (const auto field = words.After("order-down")) filter.OrderByDescending(*field);
   if (const auto count = words.NumberAfter("first")) filter.Limit(*count);
+  if (const auto field = words.After("due")) filter.Due(*field);
   return filter;
 }
 

@@ -355,7 +355,7 @@ void PublicStage::Lost(const Who& who, const Uuid& id) {
   std::string text = who.first + " lost " + who.second;
   if (read.status != OpStatus::kDone || !read.locked) {
     text += ", which is free";
-  } else if (read.lock_id != id) {
+  } else if (read.lock_id != id && read.lock_id != kSharedLockId) {
     text += ", which " + looker_.NameOf(read.lock_id) + " has";
   }
   events_.push_back(text);

@@ -278,8 +278,12 @@ std::string StoreStage::DoAlone(const std::string& verb, Words& words) {
       begin = end + 1;
     }
     index.unique = words.Flag("unique");
-    here_.store->EnsureIndex(*here_.collection, index);
-    return "";
+    try {
+      here_.store->EnsureIndex(*here_.collection, index);
+      return "";
+    } catch (const Error& error) {
+      return WordOf(error.errc());
+    }
   }
   if (verb == "purge") {
     looker_.KnowNone();
@@ -355,18 +359,22 @@ std::string StoreStage::Next(const Actor& actor, Words& words) {
 }
 
 std::string StoreStage::Find(Words& words) {
-  std::vector<std::string> rows;
+  std::vector<QueryRow> rows;
   const auto add = [&](QueryRow&& row) {
-    rows.push_back(std::get<std::string>(row.key.value()) + (row.locked ? " locked" : ""));
-    const ReadOp read = looker_.Read(row.key);
-    if (read.version != row.version || read.born != row.born || read.locked != row.locked ||
-        read.body.json() != row.body.json()) {
-      rows.emplace_back("BUT A READ SHOWS ANOTHER");
-    }
+    rows.push_back(std::move(row));
     return true;
   };
   here_.store->Query(*here_.collection, FilterOf(words), add, kBudget);
-  return rows.empty() ? "none" : Joined(rows);
+  std::vector<std::string> texts;
+  for (const QueryRow& row : rows) {
+    texts.push_back(std::get<std::string>(row.key.value()) + (row.locked ? " locked" : ""));
+    const ReadOp read = looker_.Read(row.key);
+    if (read.version != row.version || read.born != row.born || read.locked != row.locked ||
+        read.body.json() != row.body.json()) {
+      texts.emplace_back("BUT A READ SHOWS ANOTHER");
+    }
+  }
+  return texts.empty() ? "none" : Joined(texts);
 }
 
 std::string StoreStage::Locks(Words& words) {
