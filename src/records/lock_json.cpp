@@ -19,8 +19,6 @@ using rules::LockState;
 using rules::QueueEntry;
 using rules::Share;
 
-/// The highest stored version; the numbers above it will never be used up.
-constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
 /// No clock that counts from a boot reaches this; the sum of two does not overflow.
 constexpr std::int64_t kLatestTime = std::int64_t{1} << 61;
 
@@ -89,8 +87,9 @@ class Members {
 
 Share ShareFrom(const Json& json) {
   const Members members(json);
-  return {members.Id("id"), members.Time("granted"), members.TheLease(),
-          members.Owner(),  members.Text("group"),   members.Number("fence", kHighestVersion)};
+  return {members.Id("id"),      members.Time("granted"),
+          members.TheLease(),    members.Owner(),
+          members.Text("group"), members.Number("fence", rules::kHighestVersion)};
 }
 
 QueueEntry EntryFrom(const Json& json) {
@@ -114,13 +113,13 @@ QueueEntry EntryFrom(const Json& json) {
 LockState StateFrom(const Json& json) {
   const Members members(json);
   LockState lock;
-  lock.version = members.Number("version", kHighestVersion);
+  lock.version = members.Number("version", rules::kHighestVersion);
   lock.born = members.Id("born");
   lock.released = members.Id("released");
   lock.lease = members.TheLease();
   lock.granted = members.Time("granted");
   lock.closed_until = members.Time("closed");
-  lock.fence = members.Number("fence", kHighestVersion);
+  lock.fence = members.Number("fence", rules::kHighestVersion);
   lock.owner = members.Owner();
   lock.group = members.Text("group");
   if (members.Has("id")) lock.lock_id = members.Id("id");

@@ -24,6 +24,9 @@ inline std::chrono::milliseconds RoundUp(std::chrono::nanoseconds rest) noexcept
 /// longer: a store takes more for malformed.
 inline constexpr std::chrono::milliseconds kLongestLease = std::chrono::hours(24 * 365);
 
+/// The highest stored version; the numbers above it will never be used up.
+inline constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
+
 /// A lease is over `ttl` after its last sign of life.
 struct Lease {
   TimePoint since{};  ///< Of the grant, the last renewal or the last checkpoint.

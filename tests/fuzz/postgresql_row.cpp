@@ -32,8 +32,13 @@ std::vector<std::string> ColumnNames() {
 postgresql::Result RowOf(Bytes& bytes) {
   static std::vector<std::string> names = ColumnNames();
   postgresql::Result result(PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK));
+  // Their types: int2 (21), int8 (20), text (25), uuid (2950), timestamptz (1184), jsonb (3802).
+  constexpr Oid kTypes[] = {21, 20,   25, 20,   2950, 1184, 20,   1184, 1184,
+                            20, 3802, 25, 2950, 2950, 3802, 3802, 25};
   std::vector<PGresAttDesc> columns;
-  for (std::string& name : names) columns.push_back({name.data(), 0, 0, 1, 0, -1, -1});
+  for (std::string& name : names) {
+    columns.push_back({name.data(), 0, 0, 1, kTypes[columns.size()], -1, -1});
+  }
   PQsetResultAttrs(result.get(), static_cast<int>(columns.size()), columns.data());
   for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
     const auto length = bytes.Take<std::uint8_t>();
@@ -55,6 +60,7 @@ void TryRow(Bytes bytes) {
       TryRules(Collected(), found.entry.lock, TimePoint(std::chrono::microseconds(micros)),
                kLongestMs);
     }
+  } catch (const postgresql::Loss&) {  // a value is not one of its column's type
   } catch (const StoreException& error) {
     Require(error.errc() == Errc::kMalformed, "what cannot be read is malformed");
   }

@@ -23,6 +23,7 @@
 #include "doclock/postgresql_transaction.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/support/pooler.h"
+#include "postgresql/support/proxy.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {
@@ -133,6 +134,62 @@ TEST_F(PostgresqlPooler, WithAnotherServerBehindItGrantsNothingByTheOldEpoch) {
   connection.Begin();
   EXPECT_THROW(connection.Run(std::chrono::steady_clock::now() + 10s), postgresql::Loss);
   EXPECT_TRUE(connection.is_lost());
+}
+
+/// The connections of a client break as soon as two of its pipelines are in flight, or by chance.
+TEST_F(PostgresqlPooler, GivesNoAnswersOfAClientThatDiesToAnother) {
+  const LockManager manager{OpenPostgresqlStore(url())};
+  const Documents documents(manager, "orders");
+  constexpr int kKeys = 10;
+  for (int i = 0; i < kKeys; ++i) {
+    documents.Insert(Key(i), json({{"me", i}}));
+  }
+  const auto held = documents.Lock({"held", json({{"me", -1}})});
+  Proxy proxy(std::stoi(url().substr(url().rfind(':') + 1)));
+  proxy.BreakBehind(2);
+  std::vector<std::jthread> dying;
+  for (int i = 0; i < 3; ++i) {
+    dying.emplace_back([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        try {
+          const LockManager theirs{OpenPostgresqlStore(proxy.Before(url()))};
+          const Documents others(theirs, "orders");
+          while (!stop.stop_requested()) EXPECT_FALSE(others.TryLock("held"));
+        } catch (const Error&) {  // its connection broke
+        }
+      }
+    });
+  }
+  for (int turn = 0; turn < 300; ++turn) {
+    const int i = turn % kKeys;
+    if (turn % 10 == 0) proxy.BreakAll();
+    if (turn % 3 != 0) {
+      const auto found = documents.Find(Key(i));
+      ASSERT_TRUE(found) << i;
+      ASSERT_EQ((*found)->at("me"), i);
+    } else {
+      auto lock = documents.Lock(Key(i));
+      ASSERT_EQ(lock->at("me"), i);
+      lock.Release();
+    }
+  }
+  EXPECT_EQ(proxy.most_in_flight(), 1);
+}
+
+TEST_F(PostgresqlPooler, RefusesWhatItCannotDoAtTheOpening) {
+  const auto expect_refused = [](const std::string& url, const char* reason) {
+    try {
+      OpenPostgresqlStore(url);
+      ADD_FAILURE() << reason;
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kRefused) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(reason));
+    }
+  };
+  const Pooler statements("statement", schema_.name(), kPort);
+  expect_refused(statements.url(), "pool_mode");
+  expect_refused(url() + "?options=-csearch_path%3D" + schema_.name(), "take options out");
+  expect_refused(url().substr(0, url().rfind('/')) + "/nonesuch", "no such database");
 }
 
 TEST_F(PostgresqlPooler, ThatKeepsWholeSessionsHasNotifications) {

@@ -712,7 +712,7 @@ TEST_F(PostgresqlStore, WhatACallLeftQueuedIsNotCarriedOutByTheNextOne) {
   schema_.raw().Run("CREATE TABLE rows()");
   postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
   const auto deadline = std::chrono::steady_clock::now() + 1min;
-  pool.Take(deadline)->SendOnce("INSERT INTO rows DEFAULT VALUES");
+  pool.Take(deadline)->Command("INSERT INTO rows DEFAULT VALUES");
   const auto next = pool.Take(deadline);
   next->SendOnce("SELECT count(*) FROM rows");
   const auto results = next->Run(deadline);
@@ -726,7 +726,9 @@ TEST_F(PostgresqlStore, PreparesAnewWhatWasDeallocated) {
   const auto deadline = std::chrono::steady_clock::now() + 1min;
   const auto connection = pool.Take(deadline);
   connection->Send(one);
-  connection->SendOnce("DEALLOCATE ALL");
+  connection->SendOnce("SELECT name FROM pg_prepared_statements WHERE statement = 'SELECT 1'");
+  const std::string name(connection->Run(deadline).back().Text(0, 0));
+  connection->Command("DEALLOCATE \"" + name + "\"");
   connection->Run(deadline);
   connection->Send(one);
   EXPECT_THROW(connection->Run(deadline), postgresql::Refusal);

@@ -154,8 +154,11 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   connection.SendOnce(kFacts, names);
   const Result row = std::move(connection.Run(deadline).back());
   int column = 0;
-  const auto text = [&] { return std::string(row.Text(0, column++)); };
-  const auto number = [&] { return row.Number(0, column++); };
+  const auto text = [&] {
+    const int at = column++;
+    return row.IsNull(0, at) ? std::string() : std::string(row.Text(0, at));
+  };
+  const auto number = [&] { return row.NumberIfAny(0, column++); };
   Facts facts;
   facts.schema = schema;
   // In the order of kFacts.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <string_view>
 #include <system_error>
@@ -19,6 +20,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kBegin = &Fixed<[] { return "BEGIN"; }>;
+constexpr auto kBeginSnapshot =
+    &Fixed<[] { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"; }>;
+constexpr auto kCommit = &Fixed<[] { return "COMMIT"; }>;
+constexpr auto kRollback = &Fixed<[] { return "ROLLBACK"; }>;
+constexpr auto kProof = &Fixed<[] { return "SELECT $1::int8"; }>;
 constexpr auto kFloor = &Fixed<[] { return "SELECT set_config('doclock.floor', $1, false)"; }>;
 /// Both: a statement that waits behind another one waits more than once, and a lock_timeout is for
 /// each time.
@@ -26,7 +32,7 @@ std::string Timeouts(const std::string& local) {
   return "set_config('lock_timeout', $1, " + local + "), set_config('statement_timeout', $2, " +
          local + ")";
 }
-constexpr auto kTimeouts = &Fixed<[] { return "SELECT " + Timeouts("false"); }>;
+constexpr auto kProofAndTimeouts = &Fixed<[] { return "SELECT $3::int8, " + Timeouts("false"); }>;
 constexpr auto kTimeoutsOfRest = &Fixed<[] { return "SELECT " + Timeouts("true"); }>;
 
 /// What a role or a database sets otherwise would break: units that wait for a row go on with what
@@ -45,7 +51,12 @@ std::string Settings(const std::string& local) {
          set("idle_session_timeout", "'0'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
-constexpr auto kSession = &Fixed<[] { return Settings("false"); }>;
+/// (transaction_timeout is of version 17.)
+constexpr auto kSession = &Fixed<[] {
+  return Settings("false") +
+         ", CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL"
+         " THEN set_config('transaction_timeout', '0', false) END";
+}>;
 /// A statement that waits for a row ends with its client, where the server can see that.
 constexpr auto kCheckClient =
     &Fixed<[] { return "SELECT set_config('client_connection_check_interval', '500ms', false)"; }>;
@@ -66,10 +77,6 @@ Parameters TimeoutsOf(std::chrono::milliseconds most, bool briefly) {
       .Text(std::to_string(most.count()) + "ms");
 }
 
-/// Since version 17.
-constexpr auto kNoTransactionTimeout =
-    &Fixed<[] { return "SELECT set_config('transaction_timeout', '0', false)"; }>;
-
 /// While an exception leaves its scope, the connection is out of step with the server.
 class InStep {
  public:
@@ -85,31 +92,19 @@ class InStep {
   const int before_ = std::uncaught_exceptions();
 };
 
-/// The SQLSTATE at the end of what libpq says of a connection (PQERRORS_SQLSTATE); empty if the
-/// server did not refuse it.
+/// The SQLSTATE in what libpq says of a connection (PQERRORS_VERBOSE: "FATAL:  28P01: ..."); empty
+/// if the server did not refuse it.
 std::string_view StateIn(std::string_view message) {
-  message = message.substr(0, message.find_last_not_of(" \n") + 1);
-  if (message.size() < 6) return {};
-  const std::string_view state = message.substr(message.size() - 5);
-  const bool is_state =
-      message[message.size() - 6] == ' ' &&
-      state.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == state.npos &&
-      state.find_first_of("0123456789") != state.npos;
-  return is_state ? state : std::string_view();
-}
-
-/// Why the server refuses a connection, for as long as it is not changed; null: that may pass.
-const char* ReasonOf(std::string_view state) {
-  if (state == "3D000") return "the database does not exist";
-  if (state == "28P01") return "the password is wrong, or the role does not exist";
-  if (state.starts_with("28")) return "the role does not exist, or pg_hba.conf does not let it in";
-  if (state == "42501") return "the role may not connect to the database";
-  static constexpr std::string_view kOfSettings[] = {"22023", "42601", "42704", "55P02"};
-  if (std::ranges::find(kOfSettings, state) != std::end(kOfSettings)) {
-    return "it does not know a setting that options (or PGOPTIONS) gives, or does not take its "
-           "value";
+  constexpr std::size_t kSize = 5;
+  for (std::size_t at = 0; (at = message.find(":  ", at)) != message.npos;) {
+    const std::string_view rest = message.substr(at += 3);
+    const std::string_view state = rest.substr(0, kSize);
+    const bool is_state =
+        rest.substr(state.size()).starts_with(": ") && state.size() == kSize &&
+        state.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == state.npos;
+    if (is_state) return state;
   }
-  return nullptr;
+  return {};
 }
 
 /// What the system said of the connection, as ": Connection refused"; empty if nothing known. The
@@ -140,6 +135,9 @@ std::string_view FieldOf(const Result& result, int field) {
   const char* const text = PQresultErrorField(result.get(), field);
   return text == nullptr ? std::string_view() : text;
 }
+
+/// The command, which the answer to it repeats.
+std::string CommandOf(const std::string& sql) { return sql.substr(0, sql.find_first_of(" (")); }
 
 /// A statement's values as libpq takes them.
 struct Arrays {
@@ -237,8 +235,8 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
                           static_cast<const char*>(nullptr)};
   connection_ = PQconnectStartParams(names.data(), values.data(), 1);
   if (connection_ == nullptr) throw std::bad_alloc();
-  HearWarnings();  // libpq would print them
-  PQsetErrorVerbosity(connection_, PQERRORS_SQLSTATE);
+  HearNotices();  // libpq would print them
+  PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
   const bool alone = url.hosts.size() == 1;
   if (PQstatus(connection_) == CONNECTION_BAD) RefuseConnection(alone);
   for (auto state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK;) {
@@ -255,10 +253,11 @@ void Connection::RefuseConnection(bool alone) {
   const std::string_view message = PQerrorMessage(connection_);
   const std::string_view state = StateIn(message);
   const auto mentions = [&](const char* word) { return message.find(word) != message.npos; };
-  const char* why = ReasonOf(state);
+  const char* why = LastingReason(state, state.empty() ? std::string_view() : message);
   if (PQconnectionNeedsPassword(connection_) != 0) why = "it wants a password";
   const char* const standby = PQparameterStatus(connection_, "in_hot_standby");
-  if (standby != nullptr && std::string_view(standby) == "on") {
+  // A pooler may not tell it: then libpq asks the server.
+  if ((standby != nullptr && std::string_view(standby) == "on") || mentions("hot standby mode")) {
     if (!alone) Lose("no host takes writes: one is a standby");  // which may be promoted
     why = "it is a standby";
   }
@@ -287,22 +286,33 @@ template <class F>
 std::vector<Result> Connection::RunAtFirst(const F& send, Deadline deadline) {
   for (;;) {
     send();
-    try {
-      return Run(deadline);
-    } catch (const Refusal& refusal) {
-      if (refusal.state != "57014") throw;
-    }
+    Answers answers = RunUnproved(deadline);
+    const bool again = answers.refusal && answers.refusal->state == "57014";
+    if (!again) return Proved(std::move(answers));
   }
 }
 
-void Connection::HearWarnings() noexcept {
+void Connection::HearNotices() noexcept {
   const auto hear = [](void* self, const PGresult* notice) {
-    const char* const function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
-    if (function != nullptr && std::string_view(function) == "SyncRepWaitForLSN") {
-      static_cast<Connection*>(self)->unreplicated_ = true;
-    }
+    auto& connection = *static_cast<Connection*>(self);
+    const auto field = [&](int which) {
+      const char* const text = PQresultErrorField(notice, which);
+      return std::string_view(text == nullptr ? "" : text);
+    };
+    if (field(PG_DIAG_SOURCE_FUNCTION) == "SyncRepWaitForLSN") connection.unreplicated_ = true;
+    // An error that answers nothing; or libpq's own word: it passed over what answers nothing.
+    const std::string_view severity = field(PG_DIAG_SEVERITY);
+    const bool is_servers = !field(PG_DIAG_SQLSTATE).empty();
+    if (!is_servers || severity == "ERROR" || severity == "FATAL") connection.lost_ = true;
   };
   PQsetNoticeReceiver(connection_, hear, this);
+}
+
+std::int64_t Connection::NewProof() {
+  const Uuid id = NewUuid();
+  std::int64_t number = 0;
+  std::memcpy(&number, id.data, sizeof number);
+  return number & (INT64_MAX >> 1);  // each pipeline has the next one
 }
 
 void Connection::Lose(const std::string& text, bool nothing_done) {
@@ -317,7 +327,11 @@ bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
   const auto ask = [&] { SendOnce("SELECT pg_backend_pid()"); };
   const std::int64_t session = RunAtFirst(ask, deadline).back().Number(0, 0);
   if (session == backend()) return true;
-  SendOnce("LISTEN doclock_pooler");
+  // One that takes no transactions ends the connection, and says why.
+  Queue(Kind::kControl, kBegin(), {});
+  Run(deadline);
+  RunAndRollback(deadline);
+  Command("LISTEN doclock_pooler");
   SendOnce("SELECT pg_backend_pid()");
   const std::int64_t listens = Run(deadline).back().Number(0, 0);
   Connection other(url, deadline);
@@ -332,7 +346,7 @@ bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
 void Connection::Unlisten(std::int64_t session, Deadline deadline) {
   constexpr int kMostTries = 8;  // a pooler has other sessions for other transactions
   for (int i = 0; i < kMostTries; ++i) {
-    SendOnce("UNLISTEN doclock_pooler");
+    Command("UNLISTEN doclock_pooler");
     SendOnce("SELECT pg_backend_pid()");
     if (Run(deadline).back().Number(0, 0) == session) break;
   }
@@ -353,62 +367,98 @@ bool Connection::Receives(const std::string& payload, Deadline deadline) {
 
 void Connection::SetUp(Deadline deadline) {
   if (shares_sessions_) return;
+  prepares_ = true;
   RunAtFirst([&] { Send(kSession()); }, deadline);
-  SendUnlessOlder();
+  WatchClient(deadline);
 }
 
-void Connection::SendUnlessOlder() {
+void Connection::WatchClient(Deadline deadline) {
   Send(kCheckClient());
-  RunUnheard();
-  if (PQserverVersion(connection_) < 170000) return;
-  Send(kNoTransactionTimeout());
-  RunUnheard();
+  try {
+    Run(deadline);
+  } catch (const Refusal&) {  // not every system can
+  }
 }
 
 void Connection::Begin() {
-  if (!shares_sessions_) {
-    Send(kBegin());
-    return;
-  }
-  SendOnce("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+  if (!shares_sessions_) return Queue(Kind::kControl, kBegin(), {});
+  QueueOnce(Kind::kControl, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", {});
+  QueueProof();
   Parameters values = TimeoutsOf(longest_statement_, waits_briefly_);
   values.Text(std::to_string(floor()));
   const bool is_known = epoch_ && !epoch_->process.empty();
   if (is_known) values.Text(epoch_->process);
-  SendOnce((is_known ? kTransactionOnSameProcess() : kTransaction()).sql, values);
-  sent_.back().kind = Sent::Kind::kSettings;
+  QueueOnce(Kind::kSettings, (is_known ? kTransactionOnSameProcess() : kTransaction()).sql, values);
+}
+
+void Connection::BeginSnapshot() { Queue(Kind::kControl, kBeginSnapshot(), {}); }
+
+void Connection::Commit() { Queue(Kind::kControl, kCommit(), {}); }
+
+void Connection::Rollback() {
+  Queue(Kind::kControl, kRollback(), {});
+  ForgetNewLimits();
 }
 
 std::size_t Connection::Send(const Statement& statement, const Parameters& parameters) {
+  QueueProof();
+  Queue(Kind::kRows, statement, parameters);
+  return queued_++;
+}
+
+std::size_t Connection::SendOnce(const std::string& sql, const Parameters& parameters) {
+  QueueProof();
+  QueueOnce(Kind::kRows, sql, parameters);
+  return queued_++;
+}
+
+std::size_t Connection::Command(const std::string& sql, const Parameters& parameters) {
+  QueueProof();
+  QueueOnce(Kind::kCommand, sql, parameters);
+  return queued_++;
+}
+
+void Connection::QueueProof() {
+  if (std::exchange(has_proof_, true)) return;
+  ++proof_;
+  if (limits_ != Limits::kDue || shares_sessions_) {
+    return Queue(Kind::kProof, kProof(), Parameters().Int8(proof_));
+  }
+  limits_ = Limits::kNew;
+  Queue(Kind::kProof, kProofAndTimeouts(),
+        TimeoutsOf(longest_statement_, waits_briefly_).Int8(proof_));
+}
+
+void Connection::Queue(Kind kind, const Statement& statement, const Parameters& parameters) {
+  if (!prepares_) return QueueOnce(kind, statement.sql, parameters);
   const InStep guard(lost_);
-  if (shares_sessions_) return SendOnce(statement.sql, parameters);
   const auto [prepared, is_new] = prepared_.try_emplace(&statement);
   if (is_new) {
     prepared->second = prefix_ + std::to_string(++names_);
     const char* const sql = statement.sql.c_str();
     Check(PQsendPrepare(connection_, prepared->second.c_str(), sql, 0, nullptr));
-    sent_.push_back({Sent::Kind::kPrepare, &statement});
+    sent_.push_back({Kind::kPrepare, &statement});
   }
   const Arrays values(parameters);
   Check(PQsendQueryPrepared(connection_, prepared->second.c_str(), values.size(),
                             values.data.data(), values.lengths.data(), values.formats.data(), 1));
-  sent_.push_back({Sent::Kind::kStatement, &statement});
-  return queued_++;
+  sent_.push_back({kind, &statement, CommandOf(statement.sql)});
 }
 
-std::size_t Connection::SendOnce(const std::string& sql, const Parameters& parameters) {
+void Connection::QueueOnce(Kind kind, const std::string& sql, const Parameters& parameters) {
   const InStep guard(lost_);
   const Arrays values(parameters);
   Check(PQsendQueryParams(connection_, sql.c_str(), values.size(), nullptr, values.data.data(),
                           values.lengths.data(), values.formats.data(), 1));
-  sent_.push_back({Sent::Kind::kStatement});
-  return queued_++;
+  sent_.push_back({kind, nullptr, CommandOf(sql)});
 }
 
 void Connection::Sync() {
+  QueueProof();
   Check(PQpipelineSync(connection_));
-  sent_.push_back({Sent::Kind::kSync});
+  sent_.push_back({Kind::kSync});
   queued_ = 0;
+  has_proof_ = false;
 }
 
 bool Connection::Flush() {
@@ -417,14 +467,19 @@ bool Connection::Flush() {
   return left == 0;
 }
 
-std::vector<Result> Connection::Run(Deadline deadline) {
-  std::vector<Refusal> refusals;
-  std::vector<Result> results = HearAll(deadline, refusals);
-  if (!refusals.empty()) throw refusals.front();
-  return results;
+std::vector<Result> Connection::Run(Deadline deadline) { return Proved(RunUnproved(deadline)); }
+
+std::vector<Result> Connection::Proved(Answers answers) {
+  if (!answers.is_proved) {
+    const std::string state = answers.refusal ? answers.refusal->state : "";
+    Lose("the server did not say whose answer it gave" +
+         (state.empty() ? "" : " (SQLSTATE " + state + ")"));
+  }
+  if (answers.refusal) throw Refusal(*std::move(answers.refusal));
+  return std::move(answers.results);
 }
 
-std::vector<Result> Connection::HearAll(Deadline deadline, std::vector<Refusal>& refusals) {
+Connection::Answers Connection::RunUnproved(Deadline deadline) {
   const InStep guard(lost_);
   unreplicated_ = false;
   Sync();
@@ -433,35 +488,36 @@ std::vector<Result> Connection::HearAll(Deadline deadline, std::vector<Refusal>&
     WaitFor(POLLIN | POLLOUT, deadline);
     Check(PQconsumeInput(connection_));
   }
-  std::vector<Result> results;
+  Answers answers;
   while (!sent_.empty()) {
-    const bool unheard = sent_.front().kind == Sent::Kind::kSync && sent_.size() > 1;
-    if (!Hear(sent_.front(), Next(deadline), results, refusals)) continue;
-    sent_.pop_front();
-    if (!unheard) continue;
-    results.clear();
-    refusals.clear();
-    unreplicated_ = false;
+    if (Hear(sent_.front(), Next(deadline), answers)) sent_.pop_front();
   }
-  return results;
+  if (lost_) Lose("an answer came to what was not asked");
+  if (answers.refusal) ForgetNewLimits();
+  if (limits_ == Limits::kNew && PQtransactionStatus(connection_) == PQTRANS_IDLE) {
+    limits_ = Limits::kSet;
+  }
+  return answers;
+}
+
+void Connection::ForgetNewLimits() noexcept {
+  if (limits_ == Limits::kNew) limits_ = Limits::kDue;
 }
 
 void Connection::RunAndCommit(Deadline deadline) {
-  SendOnce("COMMIT");
+  Commit();
   try {
     Run(deadline);
   } catch (const Refusal&) {
-    SendOnce("ROLLBACK");
-    RunUnheard();
+    RunAndRollback(deadline);
     throw;
   }
 }
 
-void Connection::RunUnheard() noexcept {
+void Connection::RunAndRollback(Deadline deadline) noexcept {
   try {
-    Sync();
-    // A socket that takes no more ends the session, and the transaction with it.
-    if (!Flush()) lost_ = true;
+    Rollback();
+    Run(deadline);
   } catch (const std::exception&) {
     lost_ = true;
   }
@@ -482,21 +538,25 @@ void Connection::LimitWaits(Deadline deadline, bool briefly) {
   if (fits && longest_statement_.count() > 0 && waits_briefly_ == briefly) return;
   longest_statement_ = most;
   waits_briefly_ = briefly;
-  if (shares_sessions_) return;
-  Send(kTimeouts(), TimeoutsOf(most, briefly));
-  sent_.back().kind = Sent::Kind::kLimits;
-  RunUnheard();
+  limits_ = Limits::kDue;
 }
 
 void Connection::LimitRest(Deadline deadline, bool briefly) {
-  Send(kTimeoutsOfRest(), TimeoutsOf(LongestStatement(deadline), briefly));
+  QueueLimits(LongestStatement(deadline), briefly);
 }
+
+void Connection::QueueLimits(std::chrono::milliseconds most, bool briefly) {
+  QueueProof();
+  Queue(Kind::kLimits, kTimeoutsOfRest(), TimeoutsOf(most, briefly));
+}
+
+void Connection::LiftLimit() { QueueOnce(Kind::kControl, "SET LOCAL statement_timeout = 0", {}); }
 
 bool Connection::LimitPatience(Deadline patience) {
   if (std::chrono::steady_clock::now() + longest_statement_ <= patience) return false;
   const std::chrono::milliseconds least(2);  // zero would be no limit
   const std::chrono::milliseconds left(MillisecondsUntil(patience));
-  Send(kTimeoutsOfRest(), TimeoutsOf(std::max(left, least), false));
+  QueueLimits(std::max(left, least), false);
   return true;
 }
 
@@ -524,64 +584,92 @@ Result Connection::Next(Deadline deadline) {
   Lose("the connection broke");
 }
 
-bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& results,
-                      std::vector<Refusal>& refusals) {
+bool Connection::Hear(const Sent& sent, Result result, Answers& answers) {
   switch (PQresultStatus(result.get())) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
-      if (sent.kind != Sent::Kind::kPrepare) results.push_back(std::move(result));
+      HearGood(sent, std::move(result), answers);
       return true;
     case PGRES_PIPELINE_SYNC:
-      if (sent.kind != Sent::Kind::kSync) Lose("the connection broke");
+      if (sent.kind != Kind::kSync) LoseStep();
       return true;
     case PGRES_PIPELINE_ABORTED:
+      if (!answers.refusal) LoseStep();
       break;
-    default: {
-      const std::string_view state = FieldOf(result, PG_DIAG_SQLSTATE);
-      // Others end the session. (25P03, 57P05: it was idle for too long.)
-      if (FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED) != "ERROR") {
-        Lose(state.empty() ? "the connection broke"
-                           : "the server ended the session (SQLSTATE " + std::string(state) + ")",
-             state == "25P03" || state == "57P05");
-      }
-      if (sent.kind == Sent::Kind::kSettings) {
-        // A session that was not made this library's again may have executed more.
-        Lose(shares_sessions_ ? "a pooler has another server behind it than before, or one that "
-                                "refuses settings"
-                              : "the session of joined work cannot be used again",
-             shares_sessions_);
-      }
-      Refusal refusal;
-      refusal.state = state;
-      refusal.constraint = FieldOf(result, PG_DIAG_CONSTRAINT_NAME);
-      refusal.place = results.size();  // all before it have one
-      // Somebody deallocated it: the next call prepares it anew.
-      if (state == "26000" && sent.statement != nullptr) prepared_.erase(sent.statement);
-      refusals.push_back(std::move(refusal));
-    }
+    default:
+      HearRefusal(sent, result, answers);
   }
-  if (sent.kind == Sent::Kind::kPrepare) prepared_.erase(sent.statement);
-  if (sent.kind == Sent::Kind::kLimits) longest_statement_ = {};  // the next call sets them
-  return sent.kind != Sent::Kind::kSync;  // of which the answer follows the failure of a commit
+  if (sent.kind == Kind::kPrepare) prepared_.erase(sent.statement);
+  return sent.kind != Kind::kSync;  // of which the answer follows the failure of a commit
+}
+
+void Connection::HearGood(const Sent& sent, Result result, Answers& answers) {
+  const bool has_rows = PQresultStatus(result.get()) == PGRES_TUPLES_OK;
+  switch (sent.kind) {
+    case Kind::kPrepare:
+      if (has_rows) LoseStep();
+      return;
+    case Kind::kCommand:
+    case Kind::kControl:
+      if (has_rows || !result.tag().starts_with(sent.tag)) LoseStep();
+      break;
+    case Kind::kSync:
+      LoseStep();
+    default:
+      if (!has_rows) LoseStep();
+  }
+  if (sent.kind == Kind::kProof) {
+    if (result.size() != 1 || result.Number(0, 0) != proof_) LoseStep();
+    answers.is_proved = true;
+  }
+  const bool is_wanted = sent.kind == Kind::kRows || sent.kind == Kind::kCommand;
+  if (is_wanted) answers.results.push_back(std::move(result));
+}
+
+void Connection::HearRefusal(const Sent& sent, const Result& result, Answers& answers) {
+  const std::string state(FieldOf(result, PG_DIAG_SQLSTATE));
+  // Others end the session. (25P03, 57P05: it was idle for too long.)
+  // Poolers name the severity once.
+  const std::string_view severity = FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if ((severity.empty() ? FieldOf(result, PG_DIAG_SEVERITY) : severity) != "ERROR") {
+    lost_ = true;
+    if (state.empty()) Lose("the connection broke");
+    Loss loss("the server ended the session (SQLSTATE " + state + ")");
+    loss.nothing_done = state == "25P03" || state == "57P05";
+    const std::string_view message = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (const char* const why = LastingReason(state, message)) {
+      loss.text += std::string(": ") + why;
+      loss.for_good = true;
+    }
+    throw loss;
+  }
+  if (sent.kind == Kind::kSettings && answers.is_proved) {
+    Lose("a pooler has another server behind it than before, or one that refuses settings", true);
+  }
+  // Another client deallocated it: the next call prepares it anew.
+  if (state == "26000" && sent.statement != nullptr) prepared_.erase(sent.statement);
+  if (answers.refusal) return;
+  Refusal refusal;
+  refusal.state = state;
+  refusal.constraint = FieldOf(result, PG_DIAG_CONSTRAINT_NAME);
+  refusal.place = answers.results.size();  // all before it have one
+  answers.refusal = std::move(refusal);
+}
+
+void Connection::LoseStep() {
+  Lose("an answer is not one to what was asked: does a pooler or a proxy mix up its clients?");
+}
+
+bool Connection::IsAtRest() const noexcept {
+  return !lost_ && sent_.empty() && PQtransactionStatus(connection_) == PQTRANS_IDLE;
 }
 
 bool Connection::IsIdle() noexcept {
-  if (lost_ || queued_ > 0) return false;  // what is queued is of a call that failed
-  try {
-    // The answers that were left have mostly come. The second call meets the end behind a last
-    // word.
-    if (PQconsumeInput(connection_) != 1 || PQconsumeInput(connection_) != 1) return false;
-    std::vector<Result> ignored;
-    std::vector<Refusal> refusals;
-    while (!sent_.empty() && PQisBusy(connection_) == 0) {
-      if (Hear(sent_.front(), Next(Deadline{}), ignored, refusals)) sent_.pop_front();
-    }
-    // The ROLLBACK of a call may have been refused.
-    const bool ended = PQtransactionStatus(connection_) != PQTRANS_INERROR;
-    return ended && PQstatus(connection_) == CONNECTION_OK;
-  } catch (const std::exception&) {
-    return false;
-  }
+  if (!IsAtRest()) return false;
+  // The second call meets the end behind a last word.
+  if (PQconsumeInput(connection_) != 1 || PQconsumeInput(connection_) != 1) return false;
+  static_cast<void>(PQisBusy(connection_));  // looks at what came
+  return IsAtRest() && PQstatus(connection_) == CONNECTION_OK;
 }
 
 PGconn* Connection::Lend() {
@@ -596,24 +684,23 @@ void Connection::TakeBack() {
   if (PQtransactionStatus(connection_) == PQTRANS_ACTIVE) Lose("the connection was left in use");
   if (PQsetnonblocking(connection_, 1) != 0) Lose("the connection broke");
   Check(PQenterPipelineMode(connection_));
-  HearWarnings();
+  HearNotices();
 }
 
-void Connection::RenewSession() {
+void Connection::RenewSession(Deadline deadline) {
   if (!was_lent_) return;
-  SendOnce("SET statement_timeout = 0");  // whoever had it may have set a short one
-  RunUnheard();
-  SendOnce("DISCARD ALL");
-  sent_.back().kind = Sent::Kind::kSettings;
-  RunUnheard();
+  // Joined work may have set a short one.
+  QueueOnce(Kind::kControl, "SET statement_timeout = 0", {});
+  Run(deadline);
+  QueueOnce(Kind::kControl, "DISCARD ALL", {});
   prepared_.clear();
   longest_statement_ = {};
+  limits_ = Limits::kSet;
   epoch_.reset();
   was_lent_ = false;
-  SendOnce(kSession().sql);
-  sent_.back().kind = Sent::Kind::kSettings;
-  RunUnheard();
-  SendUnlessOlder();
+  Send(kSession());
+  Run(deadline);
+  WatchClient(deadline);
 }
 
 std::vector<Connection::Notification> Connection::TakeNotifications() {

@@ -49,6 +49,11 @@ inline constexpr std::chrono::milliseconds kMoment{250};
 /// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
 /// thread at a time. Throws Refusal and Loss.
 ///
+/// At most one pipeline is in flight: a pooler takes the server's session away after the first end
+/// of one, and gives the answers to what follows to another client. And each pipeline asks for a
+/// number of its own, without which none of its answers is believed: a pooler or a proxy may mix
+/// answers up.
+///
 /// A pooler may give each transaction another session, which other clients use before and after:
 /// see ShareSessions. Nothing is prepared in it then, and nothing set but for one transaction.
 class Connection {
@@ -73,17 +78,25 @@ class Connection {
 
   /// Queues the begin of a transaction that writes.
   void Begin();
-  /// Queues a statement, and returns which of Run's results will be its.
+  /// Queues the begin of a transaction that reads, and sees one moment.
+  void BeginSnapshot();
+  /// Queues the end of a transaction.
+  void Commit();
+  void Rollback();
+  /// Queues a statement that gives rows, and returns which of Run's results will be its.
   std::size_t Send(const Statement& statement, const Parameters& parameters = {});
-  /// Of a statement that is sent once: it is not kept prepared.
+  /// Queues one that is sent once: it is not kept prepared.
   std::size_t SendOnce(const std::string& sql, const Parameters& parameters = {});
+  /// Queues one that gives no rows, and returns the place of its result.
+  std::size_t Command(const std::string& sql, const Parameters& parameters = {});
   /// Sends what was queued, and waits for all answers. The statements behind one that is refused
-  /// are not executed. @throws Refusal of the first one
+  /// are not executed. @throws Refusal of the first one; Loss if the answers are not those to what
+  /// was sent
   std::vector<Result> Run(Deadline deadline);
   /// Sends what was queued, and a commit; if anything is refused, a rollback. @throws Refusal, Loss
   void RunAndCommit(Deadline deadline);
-  /// Sends what was queued, and leaves the answers, good or bad, to the next Run.
-  void RunUnheard() noexcept;
+  /// Ends the transaction, with what was queued. If that fails, the connection is lost.
+  void RunAndRollback(Deadline deadline) noexcept;
 
   [[nodiscard]] std::int64_t floor() const noexcept { return epoch_ ? epoch_->floor : 0; }
   /// The place of its host in the URL.
@@ -93,7 +106,8 @@ class Connection {
   void SetEpoch(Epoch epoch, Deadline deadline);
 
   /// Lets a statement take less than is left until the deadline, however often it has to wait for
-  /// a row, so that the server answers before it. Outside of a transaction. @throws Loss
+  /// a row, so that the server answers before it: from the next pipeline on, which is outside of a
+  /// transaction or begins one.
   /// @param briefly none waits for a lock longer than kMoment
   void LimitWaits(Deadline deadline, bool briefly);
   /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
@@ -101,12 +115,17 @@ class Connection {
   /// Queues one that ends at `patience` for what follows in a transaction. False: that of
   /// LimitWaits ends before.
   bool LimitPatience(Deadline patience);
+  /// Queues the end of the limit of statements, for the rest of a transaction.
+  void LiftLimit();
   /// Would the limit that was set let a statement take longer than is left now, or nearly so?
   [[nodiscard]] bool MayOutlast(Deadline deadline) const noexcept {
     return std::chrono::steady_clock::now() + longest_statement_ * 17 / 16 > deadline;
   }
 
-  /// Has the server nothing more to say, so that the session can be used again? Does not wait.
+  /// Whether the session is in no transaction, nothing is queued and all was answered.
+  [[nodiscard]] bool IsAtRest() const noexcept;
+  /// Whether it is at rest, and the server neither ended it nor said anything unasked. Does not
+  /// wait.
   [[nodiscard]] bool IsIdle() noexcept;
   [[nodiscard]] bool is_lost() const noexcept { return lost_; }
   /// Did a commit since the last Run began not wait for the standbys that it should have waited
@@ -114,14 +133,14 @@ class Connection {
   [[nodiscard]] bool unreplicated() const noexcept { return unreplicated_; }
 
   /// Gives the connection out as libpq's functions expect it, which then wait without a deadline.
-  /// Nothing is queued or unheard. @throws Loss
+  /// Nothing is queued. @throws Loss
   PGconn* Lend();
   /// Takes it back, whatever has become of its session. @throws Loss if it is in the middle of
   /// something
   void TakeBack();
-  /// Makes the session of one that was lent this library's again, without waiting for the answer.
-  /// Outside of a transaction. @throws Loss
-  void RenewSession();
+  /// Makes the session of one that was lent this library's again. Outside of a transaction.
+  /// @throws Refusal, Loss
+  void RenewSession(Deadline deadline);
 
   [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
   /// The server's process, as it told when the session began. (A pooler tells something else.)
@@ -137,49 +156,83 @@ class Connection {
  private:
   /// What was sent, and is not answered yet.
   struct Sent {
-    enum class Kind : std::uint8_t { kPrepare, kStatement, kLimits, kSettings, kSync } kind;
+    enum class Kind : std::uint8_t {
+      kPrepare,
+      kRows,  ///< Its answer is a result of Run. (Likewise of kCommand.)
+      kCommand,
+      kProof,     ///< The answer has the pipeline's own number.
+      kLimits,    ///< The answer is of no interest. (Likewise of kSettings and kControl.)
+      kSettings,  ///< Those of a shared session.
+      kControl,   ///< The begin or the end of a transaction or of a session's state.
+      kSync
+    } kind;
     const Statement* statement = nullptr;
+    std::string tag = {};  ///< What the answer to a command begins with.
+  };
+  using Kind = Sent::Kind;
+  /// The answers to one pipeline.
+  struct Answers {
+    std::vector<Result> results;
+    std::optional<Refusal> refusal;  ///< The first one.
+    bool is_proved = false;          ///< They are those to this pipeline.
   };
 
+  /// One that no other client is near.
+  static std::int64_t NewProof();
   void Connect(const Url& url, const Host& host, Deadline deadline);
   [[noreturn]] void Lose(const std::string& text, bool nothing_done = false);
+  [[noreturn]] void LoseStep();
   void Check(int good) {
     if (good != 1) Lose("the connection broke");
   }
   /// Throws what the failure to connect means. @param alone is there no other host?
   /// @throws Loss
   [[noreturn]] void RefuseConnection(bool alone);
-  void HearWarnings() noexcept;
+  void HearNotices() noexcept;
   bool Receives(const std::string& payload, Deadline deadline);
   /// Ends what KeepsItsSession began, in this session of the server.
   void Unlisten(std::int64_t session, Deadline deadline);
   /// Runs what is sent, again if the role's statement_timeout was too short for it.
   template <class F>
   std::vector<Result> RunAtFirst(const F& send, Deadline deadline);
-  /// Sets what not every server can: those then refuse it, and go on.
-  void SendUnlessOlder();
-  /// All answers up to the last Sync, but for those of earlier ones.
-  std::vector<Result> HearAll(Deadline deadline, std::vector<Refusal>& refusals);
+  /// Lets the server look after its client meanwhile, if it can.
+  void WatchClient(Deadline deadline);
+  void Queue(Kind kind, const Statement& statement, const Parameters& parameters);
+  void QueueOnce(Kind kind, const std::string& sql, const Parameters& parameters);
+  void QueueLimits(std::chrono::milliseconds most, bool briefly);
+  /// Queues the question for the number of this pipeline, unless it stands there. Behind the begin
+  /// or the end of a transaction, and before all else, so that it is answered before anything is
+  /// refused; and with it the limits that are due.
+  void QueueProof();
+  Answers RunUnproved(Deadline deadline);
+  std::vector<Result> Proved(Answers answers);
   void Sync();
   /// False: it would have to wait.
   bool Flush();
   void WaitFor(short events, Deadline deadline);
   Result Next(Deadline deadline);
   /// Looks at one answer. False: another one to the same follows. @throws Loss
-  bool Hear(const Sent& sent, Result result, std::vector<Result>& results,
-            std::vector<Refusal>& refusals);
+  bool Hear(const Sent& sent, Result result, Answers& answers);
+  void HearGood(const Sent& sent, Result result, Answers& answers);
+  void HearRefusal(const Sent& sent, const Result& result, Answers& answers);
+  /// Limits of this transaction are not those of the session if it is undone.
+  void ForgetNewLimits() noexcept;
 
   PGconn* connection_ = nullptr;
   const std::uint32_t generation_;
   bool lost_ = false;
   bool unreplicated_ = false;
   bool shares_sessions_ = false;
+  bool prepares_ = false;  ///< Its session is known to be its own.
   bool was_lent_ = false;  ///< The settings of its session may be another's own.
   std::size_t host_;
   std::optional<Epoch> epoch_;
   std::chrono::milliseconds longest_statement_{};  ///< Zero: it has no limit.
   bool waits_briefly_ = false;                     ///< See LimitWaits.
-  std::size_t queued_ = 0;                         ///< Statements since the last Sync.
+  enum class Limits : std::uint8_t { kSet, kDue, kNew } limits_ = Limits::kSet;
+  std::size_t queued_ = 0;  ///< Results of Run.
+  bool has_proof_ = false;  ///< The question for `proof_` is queued.
+  std::int64_t proof_ = NewProof();
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;
   /// Of prepared statements. No other client's are called so: a pooler may mix them up.

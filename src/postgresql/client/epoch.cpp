@@ -9,6 +9,7 @@ namespace {
 /// An epoch is the millisecond since kFirstMoment in which it began, so that it is above those that
 /// were lost, of whichever server. Nothing writes one document so often in a millisecond.
 constexpr int kEpochBits = 7;
+constexpr std::int64_t kMostEpoch = rules::kHighestVersion >> (kEpochBits + 1);
 constexpr const char* kFirstMoment = "timestamptz '2020-01-01Z'";
 /// About so much above the last one is an epoch that begins before it by the server's clock: not
 /// just so much, so that two of them differ.
@@ -34,7 +35,7 @@ bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline dead
                           ", false) OR has_table_privilege(to_regclass($1), 'INSERT'), " +
                           ThisProcess() + " FROM " + Here(),
                       Parameters().Text(meta));
-  return connection.Run(deadline).back().Number(0, 0) != 0;
+  return connection.Run(deadline).back().NumberIfAny(0, 0) != 0;
 } catch (const Refusal&) {
   return false;
 }
@@ -60,11 +61,12 @@ std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema
                           " THEN " + own + " END FROM " + Here());
       const Result found = std::move(connection.Run(deadline).back());
       if (!found.IsNull(0, 1)) {
-        return Epoch{std::string(found.Text(0, 0)), found.Number(0, 1) << kEpochBits};
+        return Epoch{std::string(found.Text(0, 0)), found.NumberWithin(0, 1, 0, kMostEpoch)
+                                                        << kEpochBits};
       }
       if (!is_first) break;
       connection.Begin();
-      connection.SendOnce(begin);
+      connection.Command(begin);
       connection.RunAndCommit(deadline);
     }
   } catch (const Refusal& refusal) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "doclock/errors.h"
@@ -43,6 +44,15 @@ struct Loss : std::exception {
   bool nothing_done = false;  ///< The server said that it had ended the session before.
   bool for_good = false;      ///< A new connection is refused until something is changed.
 };
+
+/// Why a server, a pooler or libpq refuses what it will refuse for as long as nothing is changed,
+/// and what to change; null: it may pass, or is not known.
+/// @param state the SQLSTATE; poolers have one for all
+/// @param message in English, since those of poolers are
+const char* LastingReason(std::string_view state, std::string_view message) noexcept;
+
+/// Throws that the server's answer does not fit what was asked. @throws Loss
+[[noreturn]] void RefuseAnswer(const char* why);
 
 /// Throws what the exception that is being handled, a Refusal or a Loss, means to a caller if
 /// nothing was stored: after a Loss another connection may do. @throws locking::Raced,

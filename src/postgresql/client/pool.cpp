@@ -11,6 +11,8 @@ namespace {
 
 /// Servers have 100 as a rule, and take about 10 MB for each.
 constexpr int kMostLent = 16;
+/// For this long a call waits until the session of its joined work is this library's again.
+constexpr std::chrono::seconds kRenewal{2};
 /// Beside those: calls that wait for the rows of other programs keep no lease from being renewed,
 /// and units that ask the standbys do not wait for each other's connections.
 constexpr int kMoreForRenewals = 1, kMoreForSeconds = 2;
@@ -165,10 +167,11 @@ std::unique_ptr<Connection> Pool::TakeIdle(bool in_turn) {
 
 void Pool::TakeBack(Connection* connection) noexcept {
   std::unique_ptr<Connection> owned(connection);
+  bool is_good = owned && owned->IsAtRest();
   try {
-    if (owned) owned->RenewSession();
-  } catch (const std::exception&) {  // then it is closed
-    owned.reset();
+    if (is_good) owned->RenewSession(std::chrono::steady_clock::now() + kRenewal);
+  } catch (const std::exception&) {
+    is_good = false;
   }
   std::vector<std::unique_ptr<Connection>> as_old;
   {
@@ -176,9 +179,9 @@ void Pool::TakeBack(Connection* connection) noexcept {
     --lent_;
     // A pooler keeps connections open to a server that went.
     if (owned && owned->is_lost() && shares_sessions_) as_old.swap(idle_);
-    // Without memory for it, it is closed.
+    // Otherwise, or without memory for it, it is closed.
     try {
-      if (owned && !owned->is_lost()) idle_.push_back(std::move(owned));
+      if (is_good) idle_.push_back(std::move(owned));
     } catch (const std::bad_alloc&) {
     }
   }

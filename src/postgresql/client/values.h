@@ -2,8 +2,10 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +16,7 @@
 
 #include "doclock/clock.h"
 #include "doclock/uuid.h"
+#include "postgresql/client/failure.h"
 
 namespace doclock::postgresql {
 
@@ -86,34 +89,80 @@ class Result {
   /// "COMMIT", "UPDATE 1".
   [[nodiscard]] std::string_view tag() const noexcept { return PQcmdStatus(get()); }
 
-  [[nodiscard]] bool IsNull(int row, int column) const noexcept {
+  // A value of another type, or none, is no answer to what was asked. @throws Loss
+  [[nodiscard]] bool IsNull(int row, int column) const {
+    if (row >= size() || column >= PQnfields(get())) RefuseAnswer("it lacks a row or a column");
     return PQgetisnull(get(), row, column) != 0;
   }
-  [[nodiscard]] std::string_view Text(int row, int column) const noexcept {
-    return {PQgetvalue(get(), row, column),
-            static_cast<std::size_t>(PQgetlength(get(), row, column))};
+  [[nodiscard]] std::string_view Text(int row, int column) const {
+    return Value(row, column, {25, 19, 1043});  // text, name, varchar
   }
-  [[nodiscard]] std::string_view Jsonb(int row, int column) const noexcept {
-    const std::string_view value = Text(row, column);
-    return value.substr(value.empty() ? 0 : 1);  // behind the version of the format
+  [[nodiscard]] std::string_view Jsonb(int row, int column) const {
+    return Value(row, column, {3802}).substr(1);  // behind the version of the format
   }
-  /// Of an integer of any length, or a time; 0 if it is NULL.
-  [[nodiscard]] std::int64_t Number(int row, int column) const noexcept {
-    const std::string_view bytes = Text(row, column);
-    const bool negative = !bytes.empty() && static_cast<signed char>(bytes.front()) < 0;
+  /// Of an integer of any length, a truth value, or a time.
+  [[nodiscard]] std::int64_t Number(int row, int column) const {
+    const std::string_view bytes = Value(row, column, {20, 23, 21, 16, 1184, 26});
+    const bool negative = static_cast<signed char>(bytes.front()) < 0;
     std::uint64_t number = negative ? ~std::uint64_t{0} : 0;
     for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
     return static_cast<std::int64_t>(number);
   }
+  /// A number, 0 if it is NULL.
+  [[nodiscard]] std::int64_t NumberIfAny(int row, int column) const {
+    return IsNull(row, column) ? 0 : Number(row, column);
+  }
+  /// A number from `least` on up to this one.
+  [[nodiscard]] std::int64_t NumberWithin(int row, int column, std::int64_t least,
+                                          std::int64_t most) const {
+    const std::int64_t number = Number(row, column);
+    if (number < least || number > most) RefuseAnswer("a number is out of its range");
+    return number;
+  }
   /// Nil if it is NULL.
-  [[nodiscard]] Uuid Id(int row, int column) const noexcept {
+  [[nodiscard]] Uuid Id(int row, int column) const {
     Uuid id{};
-    const std::string_view bytes = Text(row, column);
-    if (bytes.size() == sizeof id.data) std::memcpy(id.data, bytes.data(), sizeof id.data);
+    if (IsNull(row, column)) return id;
+    std::memcpy(id.data, Value(row, column, {2950}).data(), sizeof id.data);
     return id;
   }
 
  private:
+  /// In the binary format of one of these types.
+  [[nodiscard]] std::string_view Value(int row, int column,
+                                       std::initializer_list<Oid> types) const {
+    if (IsNull(row, column)) RefuseAnswer("a value is missing");
+    const Oid type = PQftype(get(), column);
+    const std::string_view value{PQgetvalue(get(), row, column),
+                                 static_cast<std::size_t>(PQgetlength(get(), row, column))};
+    const std::size_t size = SizeOf(type);
+    const bool fits = type == 3802 ? value.starts_with('\1') : size == 0 || value.size() == size;
+    if (std::ranges::find(types, type) == types.end() || PQfformat(get(), column) != 1 || !fits) {
+      RefuseAnswer("a value has another type");
+    }
+    return value;
+  }
+
+  /// Of the values of a type, in bytes; 0: it varies.
+  static constexpr std::size_t SizeOf(Oid type) {
+    switch (type) {
+      case 16:  // bool
+        return 1;
+      case 21:  // int2
+        return 2;
+      case 23:  // int4
+      case 26:  // oid
+        return 4;
+      case 20:    // int8
+      case 1184:  // timestamptz
+        return 8;
+      case 2950:  // uuid
+        return 16;
+      default:
+        return 0;
+    }
+  }
+
   struct Clear {
     void operator()(PGresult* result) const noexcept { PQclear(result); }
   };

@@ -201,7 +201,7 @@ void Listener::Update(Connection& connection, std::vector<bool>& asked, bool ask
   bool sends = ask;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i == asked.size()) {
-      connection.SendOnce("LISTEN " + QuotedName(all[i]->table_name()));
+      connection.Command("LISTEN " + QuotedName(all[i]->table_name()));
       asked.push_back(false);
     }
     const bool watched = all[i]->watchers().HasAny();

@@ -66,6 +66,10 @@ void CheckState(const PGconn* connection) {
 }  // namespace
 
 void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
+  WithoutDoubt([&] { RunBetween(f); });
+}
+
+void JoinedWork::RunBetween(const std::function<void(PGconn*)>& f) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::floor<milliseconds>(deadline_ - std::chrono::steady_clock::now());
   const auto most = std::to_string(std::max(left, milliseconds(1)).count());
@@ -75,10 +79,8 @@ void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
-  WithoutDoubt([&] {  // it may have set others
-    connection_.SendOnce("SET LOCAL statement_timeout = 0");
-    connection_.LimitRest(deadline_, false);
-  });
+  connection_.LiftLimit();  // it may have set others
+  connection_.LimitRest(deadline_, false);
   const Result after = Ask(After(), Parameters().Text(before.Text(0, 2)));
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
   if (after.Text(0, 1) != before.Text(0, 1)) {
@@ -90,7 +92,7 @@ void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
 }
 
 void JoinedWork::Lend(const std::function<void(PGconn*)>& f) {
-  PGconn* const lent = WithoutDoubt([&] { return connection_.Lend(); });
+  PGconn* const lent = connection_.Lend();
   try {
     f(lent);
     CheckState(lent);
@@ -101,14 +103,12 @@ void JoinedWork::Lend(const std::function<void(PGconn*)>& f) {
     }
     throw;
   }
-  WithoutDoubt([&] { connection_.TakeBack(); });
+  connection_.TakeBack();
 }
 
 Result JoinedWork::Ask(const std::string& sql, const Parameters& parameters) {
-  return WithoutDoubt([&] {
-    connection_.SendOnce(sql, parameters);
-    return std::move(connection_.Run(deadline_).back());
-  });
+  connection_.SendOnce(sql, parameters);
+  return std::move(connection_.Run(deadline_).back());
 }
 
 }  // namespace doclock::postgresql

@@ -19,6 +19,8 @@ class JoinedWork {
   void Run(const std::function<void(PGconn*)>& f);
 
  private:
+  /// Asks what there is before and behind it. @throws as Run; Refusal, Loss
+  void RunBetween(const std::function<void(PGconn*)>& f);
   void Lend(const std::function<void(PGconn*)>& f);
   Result Ask(const std::string& sql, const Parameters& parameters = {});
 

@@ -49,13 +49,17 @@ void Add(Parameters& parameters, const WriteOp& op) {
 }
 void Add(Parameters&, const StoreOp&) {}
 
+std::int64_t VersionAt(const Result& result, int row) {
+  return result.NumberWithin(row, 1, 1, rules::kHighestVersion);
+}
+
 void Show(AcquireOp& op, const Result& result, int row) {
-  op.version = result.Number(row, 1);
+  op.version = VersionAt(result, row);
   op.born = result.Id(row, 2);
   op.body = Body::FromText(std::string(result.Text(row, 3)));
   op.created = op.took_over = op.passed_on = false;
 }
-void Show(WriteOp& op, const Result& result, int row) { op.version = result.Number(row, 1); }
+void Show(WriteOp& op, const Result& result, int row) { op.version = VersionAt(result, row); }
 void Show(StoreOp&, const Result&, int) {}
 
 bool Frees(const WriteOp& op) noexcept {

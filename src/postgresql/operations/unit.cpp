@@ -17,9 +17,6 @@ namespace {
 using locking::Candidate;
 using locking::Change;
 
-const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-constexpr auto kCommit = &Fixed<[] { return "COMMIT"; }>;
-constexpr auto kRollback = &Fixed<[] { return "ROLLBACK"; }>;
 /// And do commits wait for standbys?
 constexpr auto kClock = &Fixed<[] {
   return "SELECT clock_timestamp(), current_setting('synchronous_standby_names') <> ''";
@@ -30,10 +27,12 @@ constexpr auto kAwaitStandbys = &Fixed<[] {
                      ", true), set_config('client_min_messages', 'warning', true),"
                      " pg_logical_emit_message(true, 'doclock', '')");
 }>;
+/// A call that has done its work waits for this long until its hints are told.
+constexpr std::chrono::seconds kLongestTelling{1};
 /// A hint need not be on the disk before it is told. Those of all programs take turns.
 constexpr auto kNotify = &Fixed<[] {
   return "SELECT set_config('synchronous_commit', 'off', true),"
-         " set_config('lock_timeout', '5s', true), pg_notify($1, $2)";
+         " set_config('lock_timeout', '900ms', true), pg_notify($1, $2)";
 }>;
 /// The comment that EnsureIndex gave it, or its own name.
 constexpr auto kIndexFields = &Fixed<[] {
@@ -66,6 +65,13 @@ bool FindsItsGrant(const Change& document) {
   return document.was != nullptr && document.was->lock.IsHeldBy(document.acquires);
 }
 
+/// @throws Loss if it is another document's
+FoundRow RowOf(const Result& result, const Change& document) {
+  FoundRow row = ReadRow(result, 0);
+  if (result.size() != 1 || row.key != *document.key) RefuseAnswer("a row of another key");
+  return row;
+}
+
 /// The same body, not only an equal one?
 bool KeepsBody(const Change& change) {
   return change.was != nullptr && &change.was->body.text() == &change.now->body.text();
@@ -82,12 +88,7 @@ PostgresqlUnit::PostgresqlUnit(Pool& pool, locking::Access access, Deadline dead
       connection_(pool.Take(deadline, use)) {}
 
 PostgresqlUnit::~PostgresqlUnit() {
-  if (!has_begun_ || connection_->is_lost()) return;
-  try {
-    connection_->Send(kRollback());
-  } catch (const std::exception&) {  // then it is lost
-  }
-  connection_->RunUnheard();
+  if (has_begun_ && !connection_->is_lost()) connection_->RunAndRollback(deadline_);
 }
 
 void PostgresqlUnit::Begin() {
@@ -113,7 +114,7 @@ void PostgresqlUnit::ReadClock(const Result& result) {
 }
 
 void PostgresqlUnit::BeginSnapshot() {
-  if (!std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
+  if (!std::exchange(has_begun_, true)) connection_->BeginSnapshot();
 }
 
 std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() {
@@ -143,7 +144,8 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const RowWait turn(all ? pool_.commit_waits() : pool_.lone_waits(), waits_long);
   const bool waits = lone || turn.has_turn();
   Begin();
-  if (reads && documents.size() > 1) BeginSnapshot();
+  const bool sees_moment = reads && documents.size() > 1 && !has_begun_;
+  if (sees_moment) connection_->BeginSnapshot();
   const bool has_none = lone && waits_long && !turn.has_turn();
   if (lone) {
     const auto moment = std::chrono::steady_clock::now() + kMoment;
@@ -160,11 +162,12 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   }
   // Behind the locks: while a statement waits for one, the clock goes on.
   if (!now_) connection_->Send(kClock());
+  if (sees_moment) connection_->Commit();
   const std::vector<Result> results = RunUnlessKept(has_none);
   if (!now_) ReadClock(results.back());
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const Result& result = results[first + i];
-    if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
+    if (result.size() > 0) Keep(documents[i], RowOf(result, documents[i]));
   }
   if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
   if (all && std::ranges::any_of(documents, &Change::blocked)) {
@@ -230,7 +233,6 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
     // What was loaded may have been waited for.
     if (is_brief_ || connection_->MayOutlast(deadline_)) {
       connection_->LimitRest(deadline_, is_brief_ || !may_wait_long());
-      connection_->RunUnheard();
     }
     std::set<std::int64_t> hint_locks;
     std::map<std::size_t, std::size_t> granted;  // their places in `rows`, by their results
@@ -262,12 +264,9 @@ std::vector<Result> PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& h
   for (const std::int64_t lock : hint_locks) {
     asked.push_back(connection_->Send(AsksForListeners(), Parameters().Int8(lock)));
   }
-  const std::size_t commit = connection_->Send(kCommit());
+  connection_->Commit();
   std::vector<Result> results = RunCommit();
   has_begun_ = false;
-  if (results[commit].tag() != "COMMIT") {
-    throw StoreException(Errc::kUnavailable, "doclock: PostgreSQL rolled the transaction back");
-  }
   others_listen_ = std::any_of(asked.begin(), asked.end(),
                                [&](std::size_t place) { return results[place].Number(0, 0) != 0; });
   return results;
@@ -298,13 +297,15 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     for (auto& [update, group] : groups) {
       group.place = update->Send(*connection_, group.keys, alone);
     }
-    if (has_begun_) connection_->Send(kCommit());
+    if (has_begun_) connection_->Commit();
     const std::vector<Result> results = RunCommit();
     has_begun_ = false;
     for (const auto& [update, group] : groups) {
       const Result& result = results[group.place];
       for (int row = 0; row < result.size(); ++row) {
-        const ShortCut& cut = *group.cuts[static_cast<std::size_t>(result.Number(row, 0) - 1)];
+        const std::int64_t place = result.NumberWithin(row, 0, 1, std::ssize(group.cuts));
+        const ShortCut& cut = *group.cuts[static_cast<std::size_t>(place - 1)];
+        if (cut.op->status != OpStatus::kPending) RefuseAnswer("a row comes twice");
         Settle(cut, result, row);
         others_listen_ = others_listen_ || (cut.frees && result.Number(row, 2) != 0);
       }
@@ -341,7 +342,7 @@ void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
 std::string PostgresqlUnit::NameOfIndex(const PostgresqlCollection& collection,
                                         const std::string& constraint) {
   has_begun_ = false;
-  connection_->Send(kRollback());
+  connection_->Rollback();
   Parameters parameters;
   parameters.Text(constraint).Text(collection.table());
   connection_->Send(kIndexFields(), parameters);
@@ -354,7 +355,8 @@ void PostgresqlUnit::TellEach(std::span<Part> parts, const F& tell) noexcept {
     bool others = false;
     for (Part& part : parts) others = tell(part) || others;
     // A NOTIFY inside of a transaction would keep the commits of all clients apart.
-    if (others) connection_->RunUnheard();
+    const auto soon = std::chrono::steady_clock::now() + kLongestTelling;
+    if (others) connection_->Run(std::min(deadline_, soon));
   } catch (const std::exception&) {  // a hint may be missing
   }
 }

@@ -23,7 +23,7 @@ class PostgresqlUnit final : public locking::Unit {
   /// @throws Loss, Refusal
   PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance,
                  Pool::For use = Pool::For::kAll);
-  /// Ends a transaction that was not committed, without waiting for it.
+  /// Ends a transaction that was not committed.
   ~PostgresqlUnit() override;
 
   /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations

@@ -128,7 +128,9 @@ bool Scan::ShowWhole(std::vector<QueryRow>& rows, const Visit& visit) {
   std::vector<QueryRow> whole = std::exchange(rows, {});
   const std::size_t first = results.size() - whole.size();  // behind what was queued before
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    whole[i].body = ReadRow(results[first + i], 0).entry.body;
+    FoundRow found = ReadRow(results[first + i], 0);
+    if (found.key != whole[i].key) RefuseAnswer("a row of another key");
+    whole[i].body = std::move(found.entry.body);
     if (!visit(std::move(whole[i]))) return false;
   }
   return true;
@@ -137,13 +139,12 @@ bool Scan::ShowWhole(std::vector<QueryRow>& rows, const Visit& visit) {
 void Scan::ForEachRow(std::string_view body, const Where& where, const Order& order,
                       const std::function<bool(FoundRow&&)>& visit) {
   constexpr std::int64_t kMostRows = 500;
-  if (order.few) connection_.SendOnce("SET LOCAL cursor_tuple_fraction = '0.0001'");
-  connection_.SendOnce("DECLARE doclock_rows NO SCROLL CURSOR FOR SELECT " +
-                           std::string(kReadColumns).append(body) + " FROM " + collection_.table() +
-                           " WHERE " + where.sql +
-                           (order.by.empty() ? "" : " ORDER BY " + order.by),
-                       where.parameters);
-  if (order.few) connection_.SendOnce("SET LOCAL cursor_tuple_fraction TO DEFAULT");
+  if (order.few) connection_.Command("SET LOCAL cursor_tuple_fraction = '0.0001'");
+  connection_.Command("DECLARE doclock_rows NO SCROLL CURSOR FOR SELECT " +
+                          std::string(kReadColumns).append(body) + " FROM " + collection_.table() +
+                          " WHERE " + where.sql + (order.by.empty() ? "" : " ORDER BY " + order.by),
+                      where.parameters);
+  if (order.few) connection_.Command("SET LOCAL cursor_tuple_fraction TO DEFAULT");
   bool more = true;
   for (std::int64_t rows = 16; more;) {
     connection_.SendOnce("FETCH " + std::to_string(rows) + " FROM doclock_rows");
@@ -160,7 +161,7 @@ void Scan::ForEachRow(std::string_view body, const Where& where, const Order& or
            : bytes < kPageBytes / 4 ? std::min(rows * 2, kMostRows)
                                     : rows;
   }
-  connection_.SendOnce("CLOSE doclock_rows");
+  connection_.Command("CLOSE doclock_rows");
 }
 
 }  // namespace doclock::postgresql

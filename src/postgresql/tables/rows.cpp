@@ -49,10 +49,10 @@ Json LockJson(const Result& result, int row) {
             {"born", result.Id(row, kBorn)},
             {"released", result.Id(row, kReleased)},
             {"since", time(kTime)},
-            {"ttl", result.Number(row, kTtl)},
+            {"ttl", result.NumberIfAny(row, kTtl)},
             {"granted", time(kSince)},
             {"closed", time(kClosed)},
-            {"fence", result.Number(row, kFence)},
+            {"fence", result.NumberIfAny(row, kFence)},
             {"run", ""}};  // a server's clock has only one
   if (!result.IsNull(row, kId)) json["id"] = result.Id(row, kId);
   if (!result.IsNull(row, kGroup)) json["group"] = Unescaped(result.Text(row, kGroup));
@@ -85,7 +85,7 @@ void AddGroup(Parameters& parameters, const std::string& group) {
 
 TimePoint TimeAt(const Result& result, int row, int column) {
   constexpr std::int64_t kBounds = std::int64_t{1} << 51;  // in microseconds: 71 years
-  const std::int64_t time = result.Number(row, column);
+  const std::int64_t time = result.NumberIfAny(row, column);
   // Beyond, and for infinity: a time that no lock has.
   if (time < -kBounds || time > kBounds) return TimePoint(std::chrono::nanoseconds(-1));
   return TimePoint(std::chrono::microseconds(time));

@@ -106,8 +106,7 @@ std::string Keep(Connection& connection, const std::string& schema, const std::s
   Parameters both;
   both.Text(name).Text(value);
   const std::string meta = MetaTable(schema);
-  connection.SendOnce("INSERT INTO " + meta + " VALUES($1, $2) ON CONFLICT (name) DO NOTHING",
-                      both);
+  connection.Command("INSERT INTO " + meta + " VALUES($1, $2) ON CONFLICT (name) DO NOTHING", both);
   connection.SendOnce("SELECT value FROM " + meta + " WHERE name = $1", Parameters().Text(name));
   return std::string(connection.Run(deadline).back().Text(0, 0));
 }
@@ -149,8 +148,8 @@ void CreateTable(Connection& connection, const std::string& schema,
                  const PostgresqlCollection& collection, Deadline deadline) {
   if (!Exists(connection, collection.table(), deadline)) {
     SendBegin(connection);
-    connection.SendOnce(DefinitionOfMeta(MetaTable(schema)));
-    connection.SendOnce(DefinitionOf(collection.table(), collection.key_constraint()));
+    connection.Command(DefinitionOfMeta(MetaTable(schema)));
+    connection.Command(DefinitionOf(collection.table(), collection.key_constraint()));
     try {
       connection.RunAndCommit(deadline);
     } catch (const Refusal& refusal) {
@@ -204,11 +203,11 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
   for (auto pause = kFirstPause; !HasIndex(connection, table, qualified, deadline);
        pause = std::min(pause * 2, kLongestPause)) {
     SendBegin(connection);
-    connection.SendOnce(kBriefLocks);
-    connection.SendOnce("CREATE " + std::string(index.unique ? "UNIQUE " : "") +
-                        "INDEX IF NOT EXISTS " + name + " ON " + table + "(" + columns + ")");
-    connection.SendOnce("COMMENT ON INDEX " + qualified + " IS " +
-                        QuotedText(FieldList(index.fields)));
+    connection.Command(kBriefLocks);
+    connection.Command("CREATE " + std::string(index.unique ? "UNIQUE " : "") +
+                       "INDEX IF NOT EXISTS " + name + " ON " + table + "(" + columns + ")");
+    connection.Command("COMMENT ON INDEX " + qualified + " IS " +
+                       QuotedText(FieldList(index.fields)));
     try {
       return connection.RunAndCommit(deadline);
     } catch (const Refusal& refusal) {

@@ -1,0 +1,174 @@
+// What a server or a pooler refuses: for as long as it is not changed, or for now.
+
+#include <gmock/gmock.h>
+
+#include <iterator>
+#include <mutex>
+#include <random>
+#include <string>
+
+#include "doclock/errors.h"
+#include "doclock/postgresql_store.h"
+#include "postgresql/support/fake_server.h"
+
+namespace doclock::postgresql_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What opening a store says.
+struct Said {
+  Errc errc;
+  std::string text;
+};
+Said Open(const std::string& url) {
+  try {
+    OpenPostgresqlStore(url);
+  } catch (const StoreException& error) {
+    return {error.errc(), error.what()};
+  }
+  ADD_FAILURE() << "it was opened";
+  return {};
+}
+
+struct Refused {
+  const char* state;
+  const char* message;
+  const char* reason;  ///< A part of what is said; null: it passes.
+};
+
+constexpr Refused kAll[] = {
+    // PostgreSQL
+    {"3D000", "database \"orders\" does not exist", "the database does not exist"},
+    {"28000", "role \"me\" does not exist", "the role does not exist"},
+    {"28P01", "password authentication failed for user \"me\"", "password"},
+    {"42501", "permission denied for database \"orders\"", "may not connect"},
+    {"42704", "unrecognized configuration parameter \"x\"", "setting"},
+    {"55000", "database \"orders\" is not currently accepting connections", "datallowconn"},
+    {"57P03", "the database system is not accepting connections", "hot_standby"},
+    {"58P01", "could not open file \"base/1/PG_VERSION\"", "missing"},
+    {"0A000", "unsupported frontend protocol", "protocol"},
+    {"57P03", "the database system is starting up", nullptr},
+    {"57P03", "the database system is shutting down", nullptr},
+    {"57P03", "the database system is not yet accepting connections", nullptr},
+    {"53300", "sorry, too many clients already", nullptr},
+    {"58030", "could not read file", nullptr},
+    // pgbouncer
+    {"08P01", "no such database: orders", "no such database"},
+    {"3D000", "no such database: orders", "the database does not exist"},
+    {"08P01", "database \"orders\" is disabled", "disabled"},
+    {"08P01", "no such user: me", "no such role"},
+    {"08P01", "no such user", "no such role"},
+    {"08P01", "password authentication failed", "password"},
+    {"08P01", "SASL authentication failed", "password"},
+    {"08P01", "login rejected", "does not let the role in"},
+    {"08P01", "bouncer config error", "configuration"},
+    {"08P01", "SSL required", "TLS"},
+    {"08P01", "unsupported startup parameter: options", "options"},
+    {"08P01", "unsupported startup parameter in options: search_path", "options"},
+    {"08P01", "transaction blocks not allowed in statement pooling mode", "pool_mode"},
+    {"08P01", "server login failed: FATAL password authentication failed for user", "password"},
+    {"08P01",
+     "server login has been failing, cached error: FATAL: database \"orders\" does not exist "
+     "(server_login_retry)",
+     "does not exist"},
+    {"08P01", "server login has been failing, cached error: connect failed (server_login_retry)",
+     nullptr},
+    {"08P01", "server login has been failing, try again later (server_login_retry)", nullptr},
+    {"08P01", "no more connections allowed (max_client_conn)", nullptr},
+    {"08P01", "client connections exceeded (max_db_client_connections)", nullptr},
+    {"08P01", "client_login_timeout (server down)", nullptr},
+    {"08P01", "query_wait_timeout", nullptr},
+    {"08P01", "pooler is shutting down", nullptr},
+    {"08P01", "bouncer resources exhaustion", nullptr},
+    {"57P01", "server shutting down", nullptr},
+    // PgCat, Odyssey, Pgpool-II, and services
+    {"58000", "No pool configured for database: \"orders\", user: \"me\"", "database or role"},
+    {"58000", "could not get connection from the pool", nullptr},
+    {"08P01", "odyssey: c1: route for 'orders.me' is not found", "route"},
+    {"53300", "odyssey: c1: too many tcp connections (global limit 1)", nullptr},
+    {"28000", "no pool_hba.conf entry for host \"::1\"", "the role does not exist, or"},
+    {"57000", "all backend nodes are down, pgpool requires at least one valid node", nullptr},
+    {"XX000", "Tenant or user not found", "tenant"},
+    {"0A000", "Feature not supported: RDS Proxy takes no command-line options", "parameter"},
+};
+
+TEST(PostgresqlRefusals, AreNamedIfTheyLastAndPassOtherwise) {
+  for (const Refused& one : kAll) {
+    SCOPED_TRACE(std::string(one.state) + " " + one.message);
+    for (const bool at_login : {true, false}) {
+      const std::string error = ErrorMessage("FATAL", one.state, one.message);
+      const FakeServer server(at_login ? error : "", [&] { return error; });
+      const Said said = Open(server.url());
+      EXPECT_EQ(said.errc, one.reason != nullptr ? Errc::kRefused : Errc::kUnavailable);
+      EXPECT_THAT(said.text, HasSubstr(one.reason != nullptr ? one.reason : one.state));
+      EXPECT_THAT(said.text, Not(HasSubstr("secret")));
+    }
+  }
+}
+
+/// One that says anything, in the protocol's form, to what it is asked.
+class Babbler {
+ public:
+  explicit Babbler(unsigned seed) : random_(seed) {}
+  std::string Say() {
+    const std::lock_guard guard(mutex_);
+    std::string said;
+    for (std::size_t i = 0, count = Below(12); i < count; ++i) said += Any();
+    return said + Message('Z', Below(4) == 0 ? "T" : "I");
+  }
+
+ private:
+  std::size_t Below(std::size_t most) { return random_() % most; }
+  std::string Any() {
+    constexpr std::int64_t kTypes[] = {20, 23, 21, 16, 25, 19, 1184, 2950, 3802, 701};
+    switch (Below(8)) {
+      case 0:
+        return Message('1', "");
+      case 1:
+        return Message('2', "");
+      case 2:
+        return Message('n', "");
+      case 3:
+      case 4: {
+        columns_ = Below(4);
+        std::string body = BigEndian(static_cast<std::int64_t>(columns_), 2);
+        for (std::size_t i = 0; i < columns_; ++i) {
+          body += std::string("c\0", 2) + BigEndian(0, 6) + BigEndian(kTypes[Below(10)], 4);
+          body += BigEndian(Below(2) == 0 ? -1 : 8, 2) + BigEndian(-1, 4) + BigEndian(Below(2), 2);
+        }
+        return Message('T', body);
+      }
+      case 5: {
+        std::string body = BigEndian(static_cast<std::int64_t>(columns_), 2);
+        for (std::size_t i = 0; i < columns_; ++i) {
+          const std::size_t size = Below(18);
+          body += BigEndian(size == 17 ? -1 : static_cast<std::int64_t>(size), 4);
+          if (size != 17) body += std::string(size, static_cast<char>(Below(256)));
+        }
+        return Message('D', body);
+      }
+      case 6:
+        return Message('C', std::string("SELECT 1\0", 9));
+      default:
+        return Below(3) == 0 ? ErrorMessage("ERROR", "XX000", "any") : Message('I', "");
+    }
+  }
+
+  std::mutex mutex_;
+  std::minstd_rand random_;
+  std::size_t columns_ = 0;
+};
+
+TEST(PostgresqlRefusals, OfAnswersThatFitNothingEndTheCall) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Babbler babbler(seed);
+    const FakeServer server("", [&] { return babbler.Say(); });
+    EXPECT_THAT(Open(server.url()).text, HasSubstr("doclock: PostgreSQL"));
+  }
+}
+
+}  // namespace
+}  // namespace doclock::postgresql_test
