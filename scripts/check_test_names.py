@@ -2,7 +2,7 @@
 """Checks that every row of the tables in docs/maintaining/coming-from.md names its tests, and that they exist.
 
 The last column holds names of tests: `Suite.Test`, and then `Test` for more of the same suite, or `Suite` for all of
-it.
+it; or `file.script`.
 """
 import pathlib
 import re
@@ -10,6 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "maintaining" / "coming-from.md"
+SCRIPTS = ROOT / "tests" / "conformance" / "suite" / "scripts"
 TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 
 
@@ -28,6 +29,10 @@ def mistakes_of(row, tests):
         yield "no test is named"
     suite = None
     for name in names:
+        if name.endswith(".script"):
+            if not (SCRIPTS / name).is_file():
+                yield f"there is no script {name}"
+            continue
         if "." in name:
             suite, name = name.split(".", 1)
         elif name in suites:
