@@ -199,9 +199,15 @@ bool IsOfServer(const bson_error_t& error, const bson_t& answer) {
   return error.domain == MONGOC_ERROR_SERVER || (shared && bson_has_field(&answer, "ok"));
 }
 
-/// The driver refused the command before it was sent, because the server has just gone.
-bool IsNotSent(const bson_error_t& error) {
+/// Whether the driver did not send the command because of what it takes for an argument.
+bool IsUnfit(const bson_error_t& error) {
   return error.domain == MONGOC_ERROR_COMMAND && error.code == MONGOC_ERROR_COMMAND_INVALID_ARG;
+}
+
+/// Whether the driver takes the server for one that is too old, as it does while it knows nothing
+/// of a server that has just gone.
+bool HasForgottenServer(const bson_error_t& error) {
+  return std::string_view(error.message).find("does not support") != std::string_view::npos;
 }
 
 }  // namespace
@@ -286,9 +292,12 @@ void Reply::Fail(const bson_error_t& error, Effect effect) {
     text =
         "the server and this libmongoc have no version of the protocol in common: one of them "
         "is too old";
-  } else if (IsNotSent(error)) {
+  } else if (IsUnfit(error) && HasForgottenServer(error)) {
     outcome = Outcome::kNotSent;
     text = "the connection to the primary was lost";
+  } else if (IsUnfit(error)) {
+    outcome = Outcome::kRefused;
+    text = "libmongoc does not send the command: it takes an option of it for wrong";
   } else if (error.domain == MONGOC_ERROR_BSON) {
     outcome = Outcome::kRefused;
     text = "the command cannot be sent: " + std::string(kTooLarge);

@@ -85,7 +85,12 @@ bool Operations::MakeShared(AcquireOp& op) {
   if (GaveUp(op, reply)) return true;
   bson_t value;
   if (reply.is_duplicate() || !reply.Document("value", value)) return false;
-  op.version = ReadStoredLock(value, *op.collection, 0).version;
+  const StoredLock made = ReadStoredLock(value, *op.collection, 0);
+  if (made.born != born) {
+    op.Doubt("the server's answer is that to another question");
+    return true;
+  }
+  op.version = made.version;
   op.born = born;
   op.body = op.insert;
   op.created = true;

@@ -36,9 +36,12 @@ TEST(MongoReply, AnErrorOfTheDriverIsNoneOfTheServer) {
   struct Case {
     std::uint32_t domain, code;
     Outcome of_write;
+    const char* text = "x";
   };
-  for (const auto& [domain, code, of_write] :
-       {Case{MONGOC_ERROR_COMMAND, MONGOC_ERROR_COMMAND_INVALID_ARG, Outcome::kNotSent},
+  for (const auto& [domain, code, of_write, text] :
+       {Case{MONGOC_ERROR_COMMAND, MONGOC_ERROR_COMMAND_INVALID_ARG, Outcome::kRefused},
+        Case{MONGOC_ERROR_COMMAND, MONGOC_ERROR_COMMAND_INVALID_ARG, Outcome::kNotSent,
+             "The selected server does not support collation"},
         Case{MONGOC_ERROR_QUERY, MONGOC_ERROR_QUERY_FAILURE, Outcome::kDoubt},
         Case{MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION, Outcome::kRefused},
         Case{MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_INVALID_REPLY, Outcome::kDoubt},
@@ -47,7 +50,7 @@ TEST(MongoReply, AnErrorOfTheDriverIsNoneOfTheServer) {
     Reply reply;
     bson_init(reply.Fresh());
     bson_error_t error{};
-    bson_set_error(&error, domain, code, "x");
+    bson_set_error(&error, domain, code, "%s", text);
     reply.Judge(false, error, Effect::kWrites);
     EXPECT_EQ(reply.outcome, of_write) << domain << " " << code;
     EXPECT_EQ(reply.code, 0);
