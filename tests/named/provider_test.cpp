@@ -1,5 +1,3 @@
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -287,24 +285,6 @@ TEST_P(ProviderTest, AStopRequestEndsTheWait) {
   lock.Release();
   clock->Advance(1min);
   EXPECT_TRUE(IsFree("a")) << "nothing is left behind";
-}
-
-TEST_P(ProviderTest, ACancelledAttemptLeavesNoOrphan) {
-  auto lock = jobs.Acquire("a");
-  boost::asio::cancellation_signal signal;
-  std::optional<Errc> code;
-  jobs.AcquireAsync("a", {.ttl = 1h, .wait = kForever},
-                    boost::asio::bind_cancellation_slot(
-                        signal.slot(), [&](const std::exception_ptr& error, HeldLock) {
-                          code = CodeOf([&] {
-                            if (error) std::rethrow_exception(error);
-                          });
-                        }));
-  clock->Advance(1s);
-  lock.Release();                                         // is granted to the one that waits ...
-  signal.emit(boost::asio::cancellation_type::terminal);  // ... which does not want it any more
-  clock->Advance(1s);
-  EXPECT_TRUE(IsFree("a"));
 }
 
 TEST_P(ProviderTest, ALostReplyOfAnAcquireIsConfirmedOrGivenBack) {

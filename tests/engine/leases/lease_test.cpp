@@ -161,25 +161,6 @@ TEST_F(LeaseTest, ADetachOfAPausedHolderSendsNothing) {
   EXPECT_EQ(store->Calls(), 0);
 }
 
-TEST_F(LeaseTest, ARenewalThatArrivesAfterATakeoverChangesNothing) {
-  Grant held = Lock("a", {.ttl = 9s});
-  store->Inject({.kind = Fault::Kind::kLate, .op = OpKind::kRenew, .times = INT_MAX});
-  clock->Advance(10s);
-  ASSERT_TRUE(LeaseLost(held.lease).stop_requested());
-  store->Heal();
-  Grant next = Lock("a", {.ttl = 30s});
-  clock->Advance(1s);
-  const Key key("a");
-  const ReadOp before = LockOf(key);
-  ASSERT_GT(store->ReleaseLate(), 0);
-  const ReadOp after = LockOf(key);
-  EXPECT_EQ(after.lock_id, LeaseLockId(*next.lease));
-  EXPECT_EQ(after.version, before.version);
-  EXPECT_EQ(after.remaining, before.remaining);
-  EXPECT_FALSE(LeaseHeld(*held.lease));
-  EXPECT_FALSE(ReleaseWith(next, {{"n", 1}}));
-}
-
 TEST_F(LeaseTest, APausedHolderDoesNotReviveItsLease) {
   Grant held = Lock("a", {.ttl = 10s});
   clock->Jump(11s);
