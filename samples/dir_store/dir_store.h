@@ -8,7 +8,7 @@
 #include <memory>
 
 /// Keeps documents as JSON files: one folder per collection, one file per document, one file that
-/// all processes lock in turn. A document of 40 lines is a file that a person can read.
+/// all processes lock in turn.
 ///
 /// It shows how little a store has to bring when doclock::StoreOver brings the locks.
 class DirStore final : public doclock::RecordStore {

@@ -29,8 +29,7 @@ TEST_F(ImportTest, WhatCannotBeStoredIsFoundBeforeAnythingIsWritten) {
   for (const std::string& bad :
        {std::string(R"({"a.b":1})"), std::string(R"({"lockId":1})"), std::string(R"({"":1})"),
         std::string(R"({"$x":1})"), std::string(R"({"_id":1})"), std::string(R"({"a\u0000b":1})"),
-        std::string(R"({"n":{"a\u0000b":1}})"), std::string(R"({"n":18446744073709551615})"), deep,
-        deeper}) {
+        std::string(R"({"n":{"a\u0000b":1}})"), deep, deeper}) {
     const std::string what = bad.substr(0, 40);
     const Ended import = Doclock({"import", "sagas", File(Line("1", "{}") + Line("2", bad))});
     EXPECT_EQ(import.code, 65) << what;

@@ -93,7 +93,7 @@ TEST_F(TransferTest, WhereALineIsNoJsonIsTold) {
       {R"({"key":"a","body":ü})", "a character was not expected, at column 19"},
       {"{\"key\":\"\xFF\"}", "it is not in UTF-8, at column 9"},
       {R"({"key":"a","body":{"n":1e999,}})", "'}' was not expected, at column 30"},
-      {R"({"key":"a","body":{"n":01e999}})", "'1' was not expected, at column 25"}};
+      {R"({"key":"a","body":{"n":01e999}})", "'9' was not expected, at column 29"}};
   for (const auto& [line, why] : cases) {
     const Ended ended = Doclock({"import", "sagas"}, line + "\n");
     EXPECT_EQ(ended.code, 65) << line;

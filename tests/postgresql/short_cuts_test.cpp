@@ -109,7 +109,7 @@ TEST_F(PostgresqlStoreShortCuts, LeaveWhatTheRulesLeave) {
     op.lock_id = first;
     op.expected = 1;
     op.ttl = 20s;
-    op.body = MakeBody({{"n", 2}, {"zero", std::string(1, '\0')}});
+    op.body = MakeBody({{"n", 2}, {"control", "\1"}});
   });
   Compare<WriteOp>([&](WriteOp& op) { op.lock_id = first, op.body = MakeBody({{"n", 3}}); });
   Compare<AcquireOp>([&](AcquireOp& op) {
@@ -167,7 +167,7 @@ TEST_F(PostgresqlStoreShortCuts, OfManyDocumentsLeaveTheSame) {
   EXPECT_EQ(one.body.json().at("n"), 2);
   EXPECT_EQ(two.body.json().at("n"), 1);
   WriteOp with_body = Release(one.grant.lock_id), without(things_.collection(), long_);
-  with_body.body = MakeBody({{"zero", std::string(1, '\0')}});
+  with_body.body = MakeBody({{"control", "\1"}});
   without.lock_id = two.grant.lock_id;
   TryAll({&with_body, &without});
   EXPECT_EQ(with_body.version, one.version + 1);

@@ -549,7 +549,9 @@ TEST_F(PostgresqlStore, ComparesAsFiltersDo) {
                                    Date(Date::TimePoint(-70ms))};
   Client things = Things(*store_);
   std::vector<nlohmann::json> bodies{{{"v", {1}}}, {{"other", 1}}};
-  for (const auto& value : values) bodies.push_back({{"v", value}});
+  for (const auto& value : values) {
+    if (value != std::string(1, '\0')) bodies.push_back({{"v", value}});
+  }
   for (std::size_t i = 0; i < bodies.size(); ++i) things.Insert(Key(i), bodies[i]);
   for (const auto& value : values) {
     for (const Compare compare : compares) {
@@ -562,6 +564,35 @@ TEST_F(PostgresqlStore, ComparesAsFiltersDo) {
       EXPECT_EQ(things.Query(filter), expected) << value;
     }
   }
+}
+
+TEST_F(PostgresqlStore, ReadsAndFindsWhatSqlWritesIntoABody) {
+  Client things = Things(*store_);
+  for (const nlohmann::json& balance : {nlohmann::json(0.0), nlohmann::json(-0.0)}) {
+    const Key key(NewUuid());
+    ASSERT_EQ(things.Insert(key, {{"balance", balance}, {"state", "new"}}).status, OpStatus::kDone);
+    schema_.raw().Run("UPDATE doclock_c_things SET body = jsonb_set(body, '{state}', '\"paid\"')");
+    EXPECT_EQ(things.Read(key).body.json().at("state"), "paid");
+    EXPECT_EQ(things.Query(Filter().Equal("state", "new")), std::vector<Key>{});
+  }
+  EXPECT_EQ(things.Query(Filter().Equal("state", "paid")).size(), 2U);
+}
+
+TEST_F(PostgresqlStore, KeepsTheDigitsThatSqlWrites) {
+  Client things = Things(*store_);
+  ASSERT_EQ(things.Insert("1", {{"n", 0}}).status, OpStatus::kDone);
+  schema_.raw().Run(
+      "UPDATE doclock_c_things SET body = body || '{\"price\": 12345678901234567.89,"
+      " \"wei\": 18446744073709551617, \"deep\": [{\"rate\": 1.50, \"huge\": 1e400}]}'");
+  const std::string look = "SELECT body - 'n' FROM doclock_c_things";
+  const std::string before = schema_.raw().Run(look);
+  const LockManager manager(store_);
+  const LockingRepository<nlohmann::json> documents(manager, "things");
+  auto document = documents.Lock("1");
+  (*document)["n"] = 1;
+  document.Release();
+  EXPECT_EQ(schema_.raw().Run(look), before);
+  EXPECT_EQ(schema_.raw().Run("SELECT body -> 'n' FROM doclock_c_things"), "1");
 }
 
 TEST_F(PostgresqlStore, PassesOverAHostThatIsSilent) {

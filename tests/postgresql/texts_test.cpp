@@ -54,6 +54,18 @@ TEST(PostgresqlBodies, AreRefusedByTheirMembersIfTheyCannotBeStored) {
   }
 }
 
+TEST(PostgresqlBodies, KeepTheKindsOfTheirNumbers) {
+  const Body body = Body::FromJson(
+      {{"a", {1e15, -1e15, 1e22, 1.5e15, 1e14, std::int64_t{1} << 60, 1234567890123456.25}},
+       {"b", {{"c", static_cast<double>(std::int64_t{1} << 60)}, {"d", "1e+15"}}}});
+  EXPECT_EQ(JsonbOf(body),
+            R"({"a":[1000000000000000.0,-1000000000000000.0,10000000000000000000000.0,)"
+            R"(1500000000000000.0,100000000000000.0,1152921504606846976,1.2345678901234562e+15],)"
+            R"("b":{"c":1152921504606846976.0,"d":"1e+15"}})");
+  EXPECT_EQ(JsonbOf(Body::FromText(R"({"a":1e+20, "b":[1e+3]})")),
+            R"({"a":100000000000000000000.0,"b":[1e+3]})");
+}
+
 TEST(PostgresqlBodies, AreTakenIfTheyCanBeStored) {
   for (const std::string& number :
        {std::string("1e131070"), std::string(131071, '9'), std::string("1e-16383"),

@@ -34,15 +34,15 @@ void AppendUnicodeEscape(std::string& out, char32_t code) {
 }  // namespace
 
 detail::ExactJson ParseJson(const std::string& text) {
-  // One that is a bit deeper is refused as a body; a line of an export has two levels more.
+  // What is a bit deeper is refused as a body; a line of an export has one level more.
   constexpr std::size_t kDeepest = 2 * static_cast<std::size_t>(kMaxBodyDepth);
   const std::string fault = FaultIn(text);
   if (!fault.empty()) throw BadJson(fault);
   try {
     return detail::ParseExact(text, kDeepest);
   } catch (const DocumentException&) {
-    throw BadJson("this JSON cannot be stored: it is nested deeper than " +
-                  std::to_string(kDeepest) + " levels");
+    throw BadJson("the body cannot be stored: it is nested deeper than " +
+                  std::to_string(kMaxBodyDepth) + " levels");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "document/json/exact_json.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -73,6 +74,15 @@ std::string WithinRange(const std::string& text, std::vector<std::string>& repla
 
 namespace {
 
+/// Does nlohmann::json::dump print it like this? (dump itself costs several times as much.)
+bool IsPrintedAs(double value, const std::string& literal) {
+  std::array<char, 64> printed;
+  const char* const end =
+      nlohmann::detail::to_chars(printed.data(), printed.data() + printed.size(), value);
+  return literal ==
+         std::string_view(printed.data(), static_cast<std::size_t>(end - printed.data()));
+}
+
 /// Makes the tree, as nlohmann's own parser does, and remembers literals.
 class Reader final : public nlohmann::json_sax<json> {
  public:
@@ -96,23 +106,24 @@ class Reader final : public nlohmann::json_sax<json> {
     if (next_ < replaced_.size() && IsPlaceholder(literal)) {
       Put(std::strtod(replaced_[next_].c_str(), nullptr));
       Remember(std::move(replaced_[next_++]));
-    } else if (Put(value); slot_->dump() != literal) {
+    } else if (Put(value); !IsPrintedAs(value, literal)) {
       Remember(literal);
     }
     return true;
   }
   bool string(string_t& value) override { return Put(std::move(value)); }
   bool binary(binary_t& /*value*/) override { return false; }
-  bool start_object(std::size_t /*size*/) override { return Open(json::object()); }
+  bool start_object(std::size_t /*size*/) override { return Open(json::value_t::object); }
   bool key(string_t& name) override {
-    const auto [member, is_new] = stack_.back().value->get_ref<json::object_t&>().try_emplace(name);
+    const auto [member, is_new] =
+        stack_.back().value->get_ptr<json::object_t*>()->try_emplace(std::move(name));
     stack_.back().name = &member->first;
     slot_ = &member->second;
     if (!is_new && !exact.literals.is_null()) Remember(nullptr);  // the last one of a name counts
     return true;
   }
   bool end_object() override { return Close(); }
-  bool start_array(std::size_t /*size*/) override { return Open(json::array()); }
+  bool start_array(std::size_t /*size*/) override { return Open(json::value_t::array); }
   bool end_array() override { return Close(); }
   bool parse_error(std::size_t at, const std::string& /*token*/,
                    const json::exception& error) override {
@@ -134,23 +145,22 @@ class Reader final : public nlohmann::json_sax<json> {
     const std::string* name = nullptr;
   };
 
-  bool Put(json value) {
-    if (stack_.empty()) {
-      slot_ = &exact.tree;
-    } else if (stack_.back().name == nullptr) {
-      auto& array = stack_.back().value->get_ref<json::array_t&>();
-      array.push_back(std::move(value));
-      slot_ = &array.back();
-      return true;
+  template <class Value>
+  bool Put(Value&& value) {
+    if (!stack_.empty() && stack_.back().name == nullptr) {
+      auto& array = *stack_.back().value->get_ptr<json::array_t*>();
+      slot_ = &array.emplace_back(std::forward<Value>(value));
+    } else {
+      if (stack_.empty()) slot_ = &exact.tree;
+      *slot_ = json(std::forward<Value>(value));
     }
-    *slot_ = std::move(value);
     return true;
   }
-  bool Open(json value) {
+  bool Open(json::value_t kind) {
     // Trees are walked and copied by recursion, so text that nests too deep must not become one.
     is_too_deep = stack_.size() == depth_;
     if (is_too_deep) return false;
-    Put(std::move(value));
+    Put(kind);
     stack_.push_back({slot_});
     return true;
   }

@@ -44,7 +44,7 @@ void Add(Parameters& parameters, const WriteOp& op) {
   op.write == WriteKind::kCheckpoint ? parameters.Int8(op.ttl.count())
                                      : parameters.Id(op.ReleaseId());
   if (op.body) CheckForJsonb(op.body);
-  op.body ? parameters.Jsonb(op.body.text()) : parameters.Null();
+  op.body ? parameters.Jsonb(JsonbOf(op.body)) : parameters.Null();
   if (op.next != nullptr) AddGrant(parameters, *op.next);
 }
 void Add(Parameters&, const StoreOp&) {}

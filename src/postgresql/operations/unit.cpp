@@ -220,7 +220,7 @@ std::size_t PostgresqlUnit::Send(const Change& change) {
   if (change.erased) return connection_->Send(collection.erase, parameters);
   AddLock(parameters, change.now->lock);
   const bool keeps_body = KeepsBody(change);
-  if (!keeps_body) parameters.Jsonb(change.now->body.text());
+  if (!keeps_body) parameters.Jsonb(JsonbOf(change.now->body));
   return connection_->Send(change.was == nullptr ? collection.insert
                            : keeps_body          ? collection.update_lock
                                                  : collection.update,

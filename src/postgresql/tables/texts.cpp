@@ -1,5 +1,8 @@
 #include "postgresql/tables/texts.h"
 
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <stdexcept>
 #include <variant>
 
@@ -16,6 +19,34 @@ namespace {
 bool FitsNumeric(std::string_view literal) {
   const auto parts = detail::NumberParts::Of(literal);
   return parts && parts->before_point < 131072 && parts->behind_point <= 16383;
+}
+
+/// The literals of a value, and those of doubles that would come back as whole numbers: jsonb
+/// writes 1e15 without its exponent.
+nlohmann::json WithPoints(const nlohmann::json& value, nlohmann::json literals) {
+  constexpr double kWrittenInFull = 1e15;
+  if (value.is_number_float() && literals.is_null()) {
+    const auto number = value.get<double>();
+    if (std::abs(number) < kWrittenInFull || std::trunc(number) != number) return literals;
+    std::array<char, 320> text;
+    const auto end =
+        std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed, 1);
+    return std::string(text.data(), end.ptr);
+  }
+  if (value.is_object()) {
+    for (const auto& [name, member] : value.items()) {
+      const bool has_some = literals.is_object() && literals.contains(name);
+      auto inner = WithPoints(member, has_some ? literals[name] : nlohmann::json());
+      if (!inner.is_null()) literals[name] = std::move(inner);
+    }
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const bool has_some = literals.is_array() && i < literals.size();
+      auto inner = WithPoints(value[i], has_some ? literals[i] : nlohmann::json());
+      if (!inner.is_null()) literals[i] = std::move(inner);
+    }
+  }
+  return literals;
 }
 
 struct ToColumns {
@@ -66,6 +97,12 @@ void CheckForJsonb(const Body& body) {
     throw DocumentException("the body cannot be stored by PostgreSQL: the member " +
                             detail::QuotedName(path) + " " + why);
   });
+}
+
+std::string JsonbOf(const Body& body) {
+  if (body.text().find("e+") == std::string::npos) return body.text();
+  const auto& exact = detail::BodyAccess::Exact(body);
+  return detail::Print({exact.tree, WithPoints(exact.tree, exact.literals)});
 }
 
 KeyColumns ColumnsOf(const Key& key) { return std::visit(ToColumns(), key.value()); }

@@ -22,6 +22,8 @@ std::string Unescaped(std::string_view text);
 /// Refuses a body that `jsonb` cannot hold: one with U+0000, or with a number beyond `numeric`.
 /// @throws DocumentException naming the member
 void CheckForJsonb(const Body& body);
+/// The body as `jsonb` takes it.
+std::string JsonbOf(const Body& body);
 
 /// What the columns of a key hold.
 struct KeyColumns {

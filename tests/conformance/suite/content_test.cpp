@@ -95,7 +95,7 @@ TEST_P(StoreConformance, ATextWithNulIsRefusedByItsPathIfItIsNotKept) {
   const auto expect_refused = [](const StoreOp& op) {
     ASSERT_EQ(op.status, OpStatus::kFailed);
     EXPECT_EQ(op.detail->code, Errc::kDocument);
-    EXPECT_NE(op.detail->text.find("a[1].b"), std::string::npos) << op.detail->text;
+    EXPECT_NE(op.detail->message.find("a[1].b"), std::string::npos) << op.detail->message;
   };
   expect_refused(things_.Insert("42", bad));
   const AcquireOp grant = things_.Create("42", {{"good", 1}});

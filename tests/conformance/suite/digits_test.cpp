@@ -52,10 +52,10 @@ std::string Number(bool is_short, bool known) {
   return text;
 }
 
-using Numbers = std::function<std::string()>;
+using MakeNumber = std::function<std::string()>;
 
 /// `number` stands beside members that Part knows, and `known` in them.
-std::string Document(const Numbers& number, const Numbers& known) {
+std::string Document(const MakeNumber& number, const MakeNumber& known) {
   std::string text = R"({"a":)" + number() + R"(,"in":{"known":)" + known() + R"(,"more":[)" +
                      number() + R"(,{"x":)" + number() + R"(}]},"known":)" + known();
   text += R"(,"list":[)" + known() + "," + known() + R"(],"n":1,"others":[{"x":)" + number();
@@ -77,7 +77,9 @@ bool ExpectDigitsStay(const Backend& backend, Client& things, const Key& key,
   EXPECT_EQ(made.status, OpStatus::kDone);
   const Body stored = things.Read(key).body;
   EXPECT_EQ(stored.json(), Body::FromText(text).json());
-  if (backend.keeps_literals) EXPECT_EQ(TextOf(stored), text);
+  if (backend.keeps_literals) {
+    EXPECT_EQ(TextOf(stored), text);
+  }
   const LockManager manager(backend.store);
   const LockingRepository<Part> parts(manager, "things");
   {
@@ -126,7 +128,7 @@ TEST_P(StoreConformance, EachNumberIsStoredWithItsDigitsOrRefusedByItsPath) {
     EXPECT_EQ(things_.Read(key).status, OpStatus::kMissing) << number;
     const SaveOp refused =
         things_.InsertBody(key, Body::FromText(R"({"a":{"b":[1,)" + number + "]}}"));
-    EXPECT_NE(refused.detail->text.find("a.b[1]"), std::string::npos) << refused.detail->text;
+    EXPECT_NE(refused.detail->message.find("a.b[1]"), std::string::npos) << refused.detail->message;
   }
 }
 

@@ -46,8 +46,7 @@ struct Backend {
   /// Creates a document as a program does that does not know locks. Its body is an object of whole
   /// numbers. Empty: a test cannot.
   std::function<void(const std::string& collection, const Key& key, const Body& body)> plant;
-  /// Are bodies kept as JSON text says them? False: U+0000 in a text is refused, -0.0 is 0.0, and
-  /// a double from 1e15 on may come back as a whole number of the same value.
+  /// Are bodies kept as JSON text says them? False: U+0000 in a text is refused, and -0.0 is 0.0.
   bool keeps_all_json = true;
   /// Are numbers written as they came? False: in the database's form of the same value.
   bool keeps_literals = true;
