@@ -319,7 +319,7 @@ TEST_F(PostgresqlJoin, ThatOutlastsTheCallIsRefused) {
   const auto deadline = std::chrono::steady_clock::now() + 50ms;
   postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
   const auto connection = pool.Take(deadline + 1min);
-  connection->SendOnce("BEGIN");
+  connection->Begin();
   connection->Run(deadline + 1min);
   postgresql::JoinedWork work(*connection, deadline);
   EXPECT_THROW(work.Run([&](PGconn*) { std::this_thread::sleep_until(deadline); }), StoreException);

@@ -64,7 +64,7 @@ class PostgresqlStoreTables : public ::testing::Test {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
     const auto connection = pool.Take(deadline);
-    connection->SendOnce(before);
+    connection->Command(before);
     connection->SendOnce("EXPLAIN ANALYZE " + sql, parameters);
     std::string lines;
     const auto results = connection->Run(deadline);
@@ -210,7 +210,7 @@ TEST_F(PostgresqlStoreTables, AreSearchedByTheirIndexesForTheFewThatMeetAFilter)
     std::string plans;
     for (const postgresql::Pass& pass : postgresql::PassesOf(filter)) {
       if (pass.rank != postgresql::Rank::kNull && pass.rank != postgresql::Rank::kNumber) continue;
-      plans += Explain("SELECT",
+      plans += Explain("SET enable_seqscan = on",
                        "DECLARE c NO SCROLL CURSOR FOR SELECT FROM doclock_c_things WHERE " +
                            pass.where.sql + " ORDER BY " + pass.order,
                        pass.where.parameters);
@@ -239,7 +239,7 @@ TEST_F(PostgresqlStoreTables, HaveTheOrderOfASearchInItsIndex) {
                                Filter(all).AtMost("n", Date::Now()).OrderBy("n")}) {
     for (const postgresql::Pass& pass : postgresql::PassesOf(filter)) {
       if (pass.rank != postgresql::Rank::kNumber && pass.rank != postgresql::Rank::kDate) continue;
-      const std::string plan = Explain("SELECT",
+      const std::string plan = Explain("SET enable_seqscan = on",
                                        "SELECT FROM doclock_c_things WHERE " + pass.where.sql +
                                            " ORDER BY " + pass.order + " LIMIT 1",
                                        pass.where.parameters);

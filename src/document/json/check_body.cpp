@@ -141,7 +141,7 @@ class Checker {
   void ComplainOfNumber(const char* what, const Place& place) {
     const json* const literal = ValueAt(body_.literals, &place);
     const bool is_exact = literal != nullptr && literal->is_string();
-    if (!is_exact && !Stays(place)) Complain(what, &place);
+    if (!is_exact) Complain(what, &place);
   }
 
   bool IsTooDeep(const Place& place, int depth) {
@@ -173,20 +173,15 @@ class Checker {
     const json* const before = base_ ? ValueAt(base_.json(), &place) : nullptr;
     return before != nullptr && IsSameJson(*before, *ValueAt(body_.tree, &place));
   }
-  /// Refuses the body, unless the top-level member is as it was: then another program stored it.
-  void Complain(const std::string& what, const Place* place) {
+  /// Refuses the body, unless what is at that place is as it was: then another program stored it.
+  void Complain(const std::string& what, const Place* place) const {
     if (place == nullptr) Refuse(what);
-    const Place* top = place;
-    while (top->parent != nullptr) top = top->parent;
-    if (stays_ == top->name) return;
-    if (!Stays(*top)) Refuse(what + " (in " + QuotedName(PathTo(*place)) + ")");
-    stays_ = top->name;
+    if (!Stays(*place)) Refuse(what + " (in " + QuotedName(PathTo(*place)) + ")");
   }
 
   const ExactJson& body_;
   const LockFieldNames& fields_;
   const Body& base_;
-  const std::string* stays_ = nullptr;  ///< The last top-level member that was found so.
   std::size_t text_bytes_ = 0;
   std::size_t values_ = 1;
 };

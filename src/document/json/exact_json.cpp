@@ -204,9 +204,9 @@ json LiteralsOver(const json& literals, const json& base, const json& tree) {
       json found = LiteralsOver(inner, base.at(name), *member);
       if (!found.is_null()) kept[name] = std::move(found);
     }
-  } else if (literals.is_array() && tree.is_array()) {
-    const std::size_t end = std::min(literals.size(), tree.size());
-    for (std::size_t i = 0; i < end; ++i) {
+  } else if (literals.is_array() && tree.is_array() && tree.size() == base.size()) {
+    // Of an array of another length, elements stand elsewhere.
+    for (std::size_t i = 0; i < literals.size(); ++i) {
       json found = LiteralsOver(literals[i], base.at(i), tree[i]);
       if (!found.is_null()) kept[i] = std::move(found);
     }

@@ -186,11 +186,18 @@ std::string CausesIn(std::string_view message) {
   return first == message.npos ? "" : ": " + std::string(message.substr(first));
 }
 
-/// Nothing of the command itself was sent. The driver also reports a connection that breaks
-/// meanwhile as a failed authentication, and only its text tells it from a wrong password.
+/// Whether the authentication did not take place. Nothing of the command itself was sent. The
+/// driver has one code for a connection that breaks meanwhile, a server that shuts down or steps
+/// down, and a wrong password; only its text tells them apart.
 bool BrokeWhileAuthenticating(const bson_error_t& error) {
-  return error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE &&
-         std::string_view(error.message).find("socket error or timeout") != std::string_view::npos;
+  if (error.domain != MONGOC_ERROR_CLIENT || error.code != MONGOC_ERROR_CLIENT_AUTHENTICATE) {
+    return false;
+  }
+  const auto says = [&](const char* text) {
+    return std::string_view(error.message).find(text) != std::string_view::npos;
+  };
+  return says("socket error or timeout") || says("shut") || says("nterrupted") || says("quiesce") ||
+         says("not primary") || says("step");
 }
 
 /// The driver has these domains for errors of its own, too, which bring no answer of a server.

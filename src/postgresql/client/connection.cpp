@@ -334,7 +334,14 @@ bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
   Command("LISTEN doclock_pooler");
   SendOnce("SELECT pg_backend_pid()");
   const std::int64_t listens = Run(deadline).back().Number(0, 0);
-  Connection other(url, deadline);
+  std::optional<Connection> second;
+  try {
+    second.emplace(url, deadline);
+  } catch (Loss& loss) {
+    if (!loss.for_good) loss.text += " (a pooler has to give a client two sessions at once)";
+    throw;
+  }
+  Connection& other = *second;
   other.SendOnce("SELECT pg_notify('doclock_pooler', $1), pg_backend_pid()",
                  Parameters().Text(payload));
   const bool keeps = session == listens && other.Run(deadline).back().Number(0, 1) != session &&
@@ -472,8 +479,13 @@ std::vector<Result> Connection::Run(Deadline deadline) { return Proved(RunUnprov
 std::vector<Result> Connection::Proved(Answers answers) {
   if (!answers.is_proved) {
     const std::string state = answers.refusal ? answers.refusal->state : "";
-    Lose("the server did not say whose answer it gave" +
-         (state.empty() ? "" : " (SQLSTATE " + state + ")"));
+    lost_ = true;
+    Loss loss("the server did not say whose answer it gave" +
+              (state.empty() ? "" : " (SQLSTATE " + state + ")"));
+    // The proof itself is no longer prepared in the session.
+    loss.for_good = state == kNotPrepared;
+    if (loss.for_good) loss.text += kOtherSession;
+    throw loss;
   }
   if (answers.refusal) throw Refusal(*std::move(answers.refusal));
   return std::move(answers.results);
@@ -604,6 +616,7 @@ bool Connection::Hear(const Sent& sent, Result result, Answers& answers) {
 }
 
 void Connection::HearGood(const Sent& sent, Result result, Answers& answers) {
+  answers.is_begun = true;
   const bool has_rows = PQresultStatus(result.get()) == PGRES_TUPLES_OK;
   switch (sent.kind) {
     case Kind::kPrepare:
@@ -628,14 +641,14 @@ void Connection::HearGood(const Sent& sent, Result result, Answers& answers) {
 
 void Connection::HearRefusal(const Sent& sent, const Result& result, Answers& answers) {
   const std::string state(FieldOf(result, PG_DIAG_SQLSTATE));
-  // Others end the session. (25P03, 57P05: it was idle for too long.)
-  // Poolers name the severity once.
+  // Others end the session. Poolers name the severity once.
   const std::string_view severity = FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED);
   if ((severity.empty() ? FieldOf(result, PG_DIAG_SEVERITY) : severity) != "ERROR") {
     lost_ = true;
     if (state.empty()) Lose("the connection broke");
     Loss loss("the server ended the session (SQLSTATE " + state + ")");
-    loss.nothing_done = state == "25P03" || state == "57P05";
+    // (25P03, 57P05: it was idle for too long.) A pooler may end it in the midst of an answer.
+    loss.nothing_done = !answers.is_begun && (state == "25P03" || state == "57P05");
     const std::string_view message = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
     if (const char* const why = LastingReason(state, message)) {
       loss.text += std::string(": ") + why;
@@ -647,7 +660,7 @@ void Connection::HearRefusal(const Sent& sent, const Result& result, Answers& an
     Lose("a pooler has another server behind it than before, or one that refuses settings", true);
   }
   // Another client deallocated it: the next call prepares it anew.
-  if (state == "26000" && sent.statement != nullptr) prepared_.erase(sent.statement);
+  if (state == kNotPrepared && sent.statement != nullptr) prepared_.erase(sent.statement);
   if (answers.refusal) return;
   Refusal refusal;
   refusal.state = state;

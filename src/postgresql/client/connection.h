@@ -174,6 +174,7 @@ class Connection {
   struct Answers {
     std::vector<Result> results;
     std::optional<Refusal> refusal;  ///< The first one.
+    bool is_begun = false;           ///< A statement was answered with a result.
     bool is_proved = false;          ///< They are those to this pipeline.
   };
 

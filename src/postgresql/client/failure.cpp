@@ -99,9 +99,8 @@ constexpr Reason kStates[] = {
                           : refusal.state == "P0001" ? ": a trigger raised an exception"
                           : refusal.state == "0A000" ? ": was a column's type changed while the "
                                                        "store was open?"
-                          : refusal.state == "26000" ? ": does a pooler give each transaction "
-                                                       "another session? Name the server itself"
-                                                     : "";
+                          : refusal.state == kNotPrepared ? kOtherSession
+                                                          : "";
   throw StoreException(
       passes ? Errc::kUnavailable : Errc::kRefused,
       "doclock: PostgreSQL refused a statement (SQLSTATE " + refusal.state + ")" + why);

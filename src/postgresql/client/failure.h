@@ -10,6 +10,12 @@
 
 namespace doclock::postgresql {
 
+/// The SQLSTATE of a server that does not know a prepared statement.
+inline constexpr std::string_view kNotPrepared = "26000";
+/// What it means, as the end of a sentence.
+inline constexpr const char* kOtherSession =
+    ": does a pooler give each transaction another session? Name the server itself";
+
 /// The server refused a statement: the transaction has failed, and the connection is good. The
 /// server's own text is left out, because it may quote values.
 struct Refusal : std::exception {

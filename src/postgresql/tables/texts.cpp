@@ -85,7 +85,7 @@ void CheckForJsonb(const Body& body) {
   const auto& exact = detail::BodyAccess::Exact(body);
   if (exact.literals.is_null() && body.text().find("\\u0000") == std::string::npos) return;
   detail::ForEachValue(exact, [](const std::string& path, const auto& value, const auto& literal) {
-    const char* why = nullptr;
+    const char* why = path.find('\0') != path.npos ? "holds U+0000 in its name" : nullptr;
     if (const auto* const text = value.template get_ptr<const std::string*>()) {
       if (text->find('\0') != text->npos) why = "holds U+0000";
     } else if (literal.is_string()) {

@@ -1,5 +1,6 @@
 #include "sqlite/db/file_set.h"
 
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,6 +37,10 @@ FileSet::FileSet(const std::filesystem::path& database, const Connection& connec
 
 std::int64_t FileSet::SizeOf(const File& file) {
   const auto now = platform::IdentityOf(file.path.c_str());
+  const int error = errno;
+  if (!now && error != ENOENT && error != ENOTDIR) {
+    throw DatabaseError(SQLITE_IOERR, file.path + " cannot be looked at" + ReasonOf(error), error);
+  }
   if (!now || now->inode != file.identity.inode || now->device != file.identity.device) {
     Gone(file.path);
   }

@@ -106,14 +106,16 @@ bool ExpectDigitsStay(const Backend& backend, Client& things, const Key& key,
 }
 
 TEST_P(StoreConformance, NumbersThatAProgramDoesNotChangeKeepTheirDigits) {
-  int stored = 0;
+  int played = 0, stored = 0;
   EXPECT_TRUE(rc::check([&] {
+    ++played;
     const bool is_short = *rc::gen::arbitrary<bool>();
     const std::string text =
         Document([&] { return Number(is_short, false); }, [&] { return Number(is_short, true); });
     if (ExpectDigitsStay(backend(), things_, Key(FreshId()), text)) ++stored;
   }));
-  EXPECT_GT(stored, 20);
+  EXPECT_GE(stored, played / 5);
+  EXPECT_GT(stored, 0);
 }
 
 TEST_P(StoreConformance, EachNumberIsStoredWithItsDigitsOrRefusedByItsPath) {
