@@ -26,7 +26,7 @@ Body StorableBody(detail::ExactJson what);
 /// other programs may not be UTF-8; such bytes are replaced.
 std::string JsonText(const nlohmann::json& what, int indent = -1);
 
-/// The same with all digits of its numbers.
+/// JSON text with all digits of its numbers.
 std::string ExactText(const detail::ExactJson& what, int indent = -1);
 
 /// JSON as above, from the text that `dump` made.

@@ -168,7 +168,8 @@ class Reader final : public nlohmann::json_sax<json> {
     stack_.pop_back();
     return true;
   }
-  /// Of the value that was put last, or of the member whose name came last.
+  /// Stores the literal of the value that was put last, or of the member whose name came last; null
+  /// removes it.
   void Remember(json literal) {
     json* at = &exact.literals;
     for (const Level& level : stack_) {
@@ -205,7 +206,7 @@ json LiteralsOver(const json& literals, const json& base, const json& tree) {
       if (!found.is_null()) kept[name] = std::move(found);
     }
   } else if (literals.is_array() && tree.is_array() && tree.size() == base.size()) {
-    // Of an array of another length, elements stand elsewhere.
+    // In an array of another length, elements have other places.
     for (std::size_t i = 0; i < literals.size(); ++i) {
       json found = LiteralsOver(literals[i], base.at(i), tree[i]);
       if (!found.is_null()) kept[i] = std::move(found);

@@ -10,7 +10,7 @@
 namespace doclock::mongodb {
 
 /// Whether a name server has answered that a mongodb+srv: URI's name does not exist or has no such
-/// record, by the driver's words. False also if no name server has answered.
+/// record, by the driver's words.
 bool HasNoRecord(std::string_view driver_says) noexcept;
 
 /// Connections with one timeout for answers: libmongoc bounds a call only by the pool's

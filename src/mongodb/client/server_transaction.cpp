@@ -120,7 +120,8 @@ ServerTransaction::End ServerTransaction::CommitOnce(Reply& reply) {
   return none ? End::kNothing : End::kUnknown;
 }
 
-/// Its own session is all that this ends, and needs no privilege. False: no server has answered.
+/// Its own session is all that this ends, and needs no privilege. Returns whether a server has
+/// answered.
 bool ServerTransaction::Kill() const {
   Doc lsid;
   bson_concat(lsid.get(), mongoc_client_session_get_lsid(session()));

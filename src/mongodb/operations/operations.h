@@ -134,8 +134,9 @@ class Operations {
   /// @param rest what else findAndModify takes
   void FindAndModify(const Collection& collection, const Key* key, const Doc& statement,
                      const Doc& rest, Reply& reply);
-  /// The same for a grant, of which the document as it was is shown: the answer is checked to be
-  /// that of this attempt. @param fields what is shown @param rest what else findAndModify takes
+  /// Sends a findAndModify that grants a lock, of which the document as it was is shown: the answer
+  /// is checked to be that of this attempt. @param fields what is shown @param rest what else
+  /// findAndModify takes
   void GrantAndShow(const AcquireOp& op, const Doc& statement, const Doc& fields, const Doc& rest,
                     Reply& reply);
   /// Connections for what is left of the call: its own, unless they wait much longer.

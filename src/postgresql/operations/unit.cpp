@@ -27,9 +27,9 @@ constexpr auto kAwaitStandbys = &Fixed<[] {
                      ", true), set_config('client_min_messages', 'warning', true),"
                      " pg_logical_emit_message(true, 'doclock', '')");
 }>;
-/// A call that has done its work waits for this long until its hints are told.
+/// A call that has done its work waits at most this long for the NOTIFY of its hints.
 constexpr std::chrono::seconds kLongestTelling{1};
-/// A hint need not be on the disk before it is told. Those of all programs take turns.
+/// A hint need not be on the disk before it is sent. Those of all programs take turns.
 constexpr auto kNotify = &Fixed<[] {
   return "SELECT set_config('synchronous_commit', 'off', true),"
          " set_config('lock_timeout', '900ms', true), pg_notify($1, $2)";
