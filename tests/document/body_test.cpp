@@ -151,5 +151,17 @@ TEST(Body, ManyThreadsSeeOneForm) {
   }
 }
 
+/// Literals deep within long names cost no more than others.
+TEST(Body, LiteralsHaveTheirPlacesInNestedArraysAndObjects) {
+  const std::string text =
+      R"({"a":[[1.50,2,[{"b":2.50,"c":{"d":[3.50]}}]],1e400,{"e":-0}],"f":1.0,"g":18446744073709551617})";
+  const Body body = Body::FromText(text);
+  EXPECT_EQ(Body::FromJson(body.json(), body).text(), text);
+  nlohmann::json changed = body.json();
+  changed["a"].erase(0);
+  EXPECT_EQ(Body::FromJson(changed, body).text().find("50"), std::string::npos)
+      << "elements of an array that became shorter have no literals of others";
+}
+
 }  // namespace
 }  // namespace doclock

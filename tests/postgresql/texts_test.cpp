@@ -54,6 +54,16 @@ TEST(PostgresqlBodies, AreRefusedByTheirMembersIfTheyCannotBeStored) {
   }
 }
 
+/// jsonb writes all digits, and what is too long then could be read by no client.
+TEST(PostgresqlBodies, AreRefusedIfTheyAreTooLongWithAllDigits) {
+  const auto refusal = [](std::size_t count) {
+    return RefusalOfBody(
+        Body::FromJson({{"n", 1}, {"v", std::vector<double>(count, 1e300)}}).text());
+  };
+  EXPECT_EQ(refusal(50'000), "");
+  EXPECT_THAT(refusal(60'000), ::testing::HasSubstr("makes it too long"));
+}
+
 TEST(PostgresqlBodies, KeepTheKindsOfTheirNumbers) {
   const Body body = Body::FromJson(
       {{"a", {1e15, -1e15, 1e22, 1.5e15, 1e14, std::int64_t{1} << 60, 1234567890123456.25}},

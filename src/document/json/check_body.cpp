@@ -18,13 +18,6 @@ using nlohmann::json;
   throw DocumentException("the body cannot be stored: " + what);
 }
 
-/// Where a value is: a member or an element of what `parent` is; null: at the top.
-struct Place {
-  const Place* parent;
-  const std::string* name;  ///< Null: it is an element.
-  std::size_t index = 0;
-};
-
 /// The value at that place; null if there is none.
 const json* ValueAt(const json& body, const Place* place) {
   if (place == nullptr) return &body;
@@ -35,12 +28,6 @@ const json* ValueAt(const json& body, const Place* place) {
     return member == outer->end() ? nullptr : &*member;
   }
   return outer->is_array() && place->index < outer->size() ? &(*outer)[place->index] : nullptr;
-}
-
-std::string PathTo(const Place& place) {
-  std::string path = place.parent == nullptr ? "" : PathTo(*place.parent);
-  if (place.name == nullptr) return path + "[" + std::to_string(place.index) + "]";
-  return path + (path.empty() ? "" : ".") + *place.name;
 }
 
 /// Walks a tree once.
@@ -176,7 +163,7 @@ class Checker {
   /// Refuses the body, unless what is at that place is as it was: then another program stored it.
   void Complain(const std::string& what, const Place* place) const {
     if (place == nullptr) Refuse(what);
-    if (!Stays(*place)) Refuse(what + " (in " + QuotedName(PathTo(*place)) + ")");
+    if (!Stays(*place)) Refuse(what + " (in " + QuotedName(place->Path()) + ")");
   }
 
   const ExactJson& body_;

@@ -139,10 +139,16 @@ class Reader final : public nlohmann::json_sax<json> {
   std::size_t byte = 0;  ///< What was read when an error was found.
 
  private:
-  /// An open object or array, and the name of the object's last member.
+  /// An open object or array, the name of the object's last member, and the literals in it, once
+  /// there are some.
   struct Level {
     json* value;
     const std::string* name = nullptr;
+    json* literals = nullptr;
+
+    [[nodiscard]] json* last() const {
+      return name != nullptr ? &(*literals)[*name] : &(*literals)[value->size() - 1];
+    }
   };
 
   template <class Value>
@@ -171,9 +177,13 @@ class Reader final : public nlohmann::json_sax<json> {
   /// Stores the literal of the value that was put last, or of the member whose name came last; null
   /// removes it.
   void Remember(json literal) {
-    json* at = &exact.literals;
-    for (const Level& level : stack_) {
-      at = level.name != nullptr ? &(*at)[*level.name] : &(*at)[level.value->size() - 1];
+    // Not from the top: a text may have many numbers deep within long names.
+    std::size_t known = stack_.size();
+    while (known > 0 && stack_[known - 1].literals == nullptr) --known;
+    json* at = known == 0 ? &exact.literals : stack_[known - 1].last();
+    for (; known < stack_.size(); ++known) {
+      stack_[known].literals = at;
+      at = stack_[known].last();
     }
     *at = std::move(literal);
   }
@@ -227,21 +237,21 @@ const json& LiteralsAt(const json& literals, const Place& place) {
   }
 }
 
-using Visit = std::function<void(const std::string&, const json&, const json&)>;
+using Visit = std::function<void(const Place&, const json&, const json&)>;
 
-void ForEachValue(const json& value, const json& literals, const std::string& path,
-                  const Visit& visit) {
+void ForEachValue(const json& value, const json& literals, const Place* place, const Visit& visit) {
   if (const auto* const object = value.get_ptr<const json::object_t*>()) {
     for (const auto& [name, member] : *object) {
-      ForEachValue(member, LiteralsAt(literals, name), path + (path.empty() ? "" : ".") + name,
-                   visit);
+      const Place inner{place, &name};
+      ForEachValue(member, LiteralsAt(literals, name), &inner, visit);
     }
   } else if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i) {
-      ForEachValue(value[i], LiteralsAt(literals, i), path + "[" + std::to_string(i) + "]", visit);
+      const Place inner{place, nullptr, i};
+      ForEachValue(value[i], LiteralsAt(literals, i), &inner, visit);
     }
-  } else {
-    visit(path, value, literals);
+  } else if (place != nullptr) {
+    visit(*place, value, literals);
   }
 }
 
@@ -323,7 +333,13 @@ json LiteralsOver(const ExactJson& base, const json& tree) {
 }
 
 void ForEachValue(const ExactJson& what, const Visit& visit) {
-  ForEachValue(what.tree, what.literals, {}, visit);
+  ForEachValue(what.tree, what.literals, nullptr, visit);
+}
+
+std::string Place::Path() const {
+  std::string path = parent == nullptr ? "" : parent->Path();
+  if (name == nullptr) return path + "[" + std::to_string(index) + "]";
+  return path + (path.empty() ? "" : ".") + *name;
 }
 
 std::string Print(const ExactJson& what, int indent, json::error_handler_t handler) {

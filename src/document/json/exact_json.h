@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -38,12 +39,21 @@ DOCLOCK_EXPORT ExactJson ParseExact(const std::string& text, std::size_t depth);
 /// value.
 nlohmann::json LiteralsOver(const ExactJson& base, const nlohmann::json& tree);
 
-/// Calls `visit` for each value that is neither an object nor an array, with its path and its
-/// literal (null: it has none).
+/// Where a value is: the member or the element of an object or an array that has a place too.
+struct Place {
+  const Place* parent;      ///< Null: the object is the whole body.
+  const std::string* name;  ///< Null: it is an element.
+  std::size_t index = 0;
+
+  /// Returns the path in dots and brackets, for a message.
+  [[nodiscard]] DOCLOCK_EXPORT std::string Path() const;
+};
+
+/// Calls `visit` for each value of an object that is neither an object nor an array, with its place
+/// and its literal (null: it has none).
 DOCLOCK_EXPORT void ForEachValue(
-    const ExactJson& what,
-    const std::function<void(const std::string& path, const nlohmann::json& value,
-                             const nlohmann::json& literal)>& visit);
+    const ExactJson& what, const std::function<void(const Place& place, const nlohmann::json& value,
+                                                    const nlohmann::json& literal)>& visit);
 
 /// Prints it as nlohmann::json::dump does, and numbers by their literals.
 /// @param indent -1: on one line

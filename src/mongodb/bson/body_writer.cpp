@@ -241,14 +241,17 @@ class Writer {
 const json& TreeForBson(const Body& body) {
   const detail::ExactJson& exact = detail::BodyAccess::Exact(body);
   if (exact.literals.is_null()) return exact.tree;
-  detail::ForEachValue(exact, [](const std::string& path, const json& value, const json& literal) {
-    if (!literal.is_string()) return;
-    const auto meant = detail::NumberParts::Of(literal.get_ref<const std::string&>());
-    const auto kept = detail::NumberParts::Of(value.dump());
-    if (meant && kept && meant->IsSameValue(*kept)) return;
-    throw DocumentException("the body cannot be put into BSON: the number " +
-                            detail::QuotedName(path) + " has more digits than BSON holds");
-  });
+  detail::ForEachValue(
+      exact, [](const detail::Place& place, const json& value, const json& literal) {
+        if (!literal.is_string()) return;
+        const auto meant = detail::NumberParts::Of(literal.get_ref<const std::string&>());
+        const auto kept = detail::NumberParts::Of(value.dump());
+        if (meant && kept && meant->IsSameValue(*kept)) return;
+        throw DocumentException("the body cannot be put into BSON with all digits: the number " +
+                                detail::QuotedName(place.Path()) +
+                                " is neither a double nor a 64-bit integer; write it as "
+                                R"({"$numberDecimal":"..."})");
+      });
   return exact.tree;
 }
 

@@ -665,6 +665,7 @@ void Connection::HearRefusal(const Sent& sent, const Result& result, Answers& an
   Refusal refusal;
   refusal.state = state;
   refusal.constraint = FieldOf(result, PG_DIAG_CONSTRAINT_NAME);
+  if (state == "42501") refusal.lacking = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
   refusal.place = answers.results.size();  // all before it have one
   answers.refusal = std::move(refusal);
 }

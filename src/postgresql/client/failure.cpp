@@ -101,9 +101,9 @@ constexpr Reason kStates[] = {
                                                        "store was open?"
                           : refusal.state == kNotPrepared ? kOtherSession
                                                           : "";
-  throw StoreException(
-      passes ? Errc::kUnavailable : Errc::kRefused,
-      "doclock: PostgreSQL refused a statement (SQLSTATE " + refusal.state + ")" + why);
+  throw StoreException(passes ? Errc::kUnavailable : Errc::kRefused,
+                       "doclock: PostgreSQL refused a statement (SQLSTATE " + refusal.state + ")" +
+                           why + (refusal.lacking.empty() ? "" : " (" + refusal.lacking + ")"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ inline constexpr const char* kOtherSession =
 struct Refusal : std::exception {
   std::string state;       ///< SQLSTATE.
   std::string constraint;  ///< The constraint or index that refused, if one did.
+  std::string lacking;     ///< What the role may not do, in the server's words, which name a table.
   std::size_t place = 0;   ///< Of the statement, as Connection::Send told it.
 
   /// Did another client's transaction come first? (A failed serialization, a deadlock.)

@@ -1,5 +1,6 @@
 #include "postgresql/tables/texts.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -16,9 +17,19 @@ namespace doclock::postgresql {
 namespace {
 
 /// One digit less before the point than `numeric` has, so that an index has a bound beyond all.
-bool FitsNumeric(std::string_view literal) {
-  const auto parts = detail::NumberParts::Of(literal);
-  return parts && parts->before_point < 131072 && parts->behind_point <= 16383;
+bool FitsNumeric(const detail::NumberParts& parts) {
+  return parts.before_point < 131072 && parts.behind_point <= 16383;
+}
+
+/// Whether there is a number with an exponent, or what looks like one.
+bool HasExponent(std::string_view text) {
+  const auto is_digit = [&](std::size_t at) {
+    return at < text.size() && text[at] >= '0' && text[at] <= '9';
+  };
+  for (std::size_t at = text.find('e'); at != text.npos; at = text.find('e', at + 1)) {
+    if (at > 0 && is_digit(at - 1) && is_digit(at + 2)) return true;
+  }
+  return false;
 }
 
 /// The literals of a value, and those of doubles that would come back as whole numbers: jsonb
@@ -83,20 +94,29 @@ std::string Unescaped(std::string_view text) {
 
 void CheckForJsonb(const Body& body) {
   const auto& exact = detail::BodyAccess::Exact(body);
-  if (exact.literals.is_null() && body.text().find("\\u0000") == std::string::npos) return;
-  detail::ForEachValue(exact, [](const std::string& path, const auto& value, const auto& literal) {
-    const char* why = path.find('\0') != path.npos ? "holds U+0000 in its name" : nullptr;
-    if (const auto* const text = value.template get_ptr<const std::string*>()) {
-      if (text->find('\0') != text->npos) why = "holds U+0000";
-    } else if (literal.is_string()) {
-      if (!FitsNumeric(literal.template get_ref<const std::string&>())) {
-        why = "has more digits than PostgreSQL's numeric";
-      }
+  const std::string& text = body.text();
+  if (exact.literals.is_null() && text.find("\\u0000") == text.npos && !HasExponent(text)) return;
+  std::size_t bytes = text.size();
+  const auto check = [&](const detail::Place& place, const nlohmann::json& value,
+                         const nlohmann::json& literal) {
+    const auto refuse = [&](const char* why) {
+      throw DocumentException("the body cannot be stored by PostgreSQL: the member " +
+                              detail::QuotedName(place.Path()) + " " + why);
+    };
+    if (const auto* const string = value.get_ptr<const std::string*>()) {
+      if (string->find('\0') != string->npos) refuse("holds U+0000");
+      return;
     }
-    if (why == nullptr) return;
-    throw DocumentException("the body cannot be stored by PostgreSQL: the member " +
-                            detail::QuotedName(path) + " " + why);
-  });
+    if (!value.is_number_float() && !literal.is_string()) return;
+    const std::string number = literal.is_string() ? literal.get<std::string>() : value.dump();
+    const auto parts = detail::NumberParts::Of(number);
+    if (!parts || !FitsNumeric(*parts)) return refuse("has more digits than PostgreSQL's numeric");
+    const auto digits = static_cast<std::size_t>(std::max<std::int64_t>(parts->before_point, 0) +
+                                                 parts->behind_point);
+    if (digits > number.size()) bytes += digits - number.size();
+    if (bytes > kMaxBodyBytes) refuse("makes it too long: PostgreSQL writes all digits of numbers");
+  };
+  detail::ForEachValue(exact, check);
 }
 
 std::string JsonbOf(const Body& body) {
