@@ -94,10 +94,10 @@ std::string Looker::Difference(const Parts& before, Parts& now, const std::strin
   static constexpr const char* kGone[] = {"", "", "", "in no group", "open", "none waiting", ""};
   Parts changes;
   for (std::size_t i = 0; i < now.size(); ++i) {
-    const std::string snapped = Snapped(now[i], expected, sight_.slack);
+    const std::string snapped = Snapped(now[i], expected, sight_.slack.now());
     const bool fresh = i >= before.size() || before.size() < 2 || now.size() < 2;
     const bool announced = snapped != now[i] && expected.find(snapped) != expected.npos;
-    if (!fresh && !announced && Matches(before[i], now[i], sight_.slack)) {
+    if (!fresh && !announced && Matches(before[i], now[i], sight_.slack.now())) {
       now[i] = before[i];
       continue;
     }

@@ -22,7 +22,7 @@ class Looker {
 
   struct Sight {
     bool queues = true;  ///< Does it see the queues that a store keeps?
-    Ms slack{};          ///< See Backend::slack.
+    Slack slack{0ms};
   };
   Looker(Store& store, Collection& collection, const Names& names, Sight sight, Until until)
       : store_(store),

@@ -46,12 +46,12 @@ class CasePlayer {
   void Compare(const Step& step, Answer got) {
     const Answer& expected = step.expected;
     std::string wrong;
-    if (Matches(expected.reply, got.reply, slack_)) {
+    if (Matches(expected.reply, got.reply, slack_.now())) {
       got.reply = expected.reply;
     } else {
       wrong += "  expected -> " + expected.reply + "\n  got      -> " + got.reply + "\n";
     }
-    if (Matches(expected.change, got.change, slack_)) {
+    if (Matches(expected.change, got.change, slack_.now())) {
       got.change = expected.change;
     } else {
       wrong += "  expected | " + expected.change + "\n  got      | " + got.change + "\n";
@@ -67,7 +67,7 @@ class CasePlayer {
   }
 
   const std::string& title_;
-  const Ms slack_;
+  const Slack slack_;
   Result& result_;
   std::unique_ptr<Stage> stage_;
   bool noted_ = false;

@@ -22,7 +22,7 @@ using testing::FaultyStore;
 
 #define DOCLOCK_SCRIPT_OPTIONS                                                                    \
   "[shared] [limit N] [ttl TIME] [wait TIME] [forever] [min-hold TIME] [unrenewed] [owner NAME] " \
-  "[group NAME] [hold TIME]"
+  "[group NAME]"
 
 const Verbs& PublicVerbs() {
   static const Verbs verbs{
@@ -63,7 +63,6 @@ const Verbs& PublicVerbs() {
       "advance TIME",
       "pause TIME",
       "run",
-      "time",
       "calls",
       "fail [next N|every] [skip N] [acquire|renew|write|save|read] [of KEY] "
       "before|refused|unsent|unanswered|late|throw",
@@ -210,6 +209,12 @@ class PublicStage : public Stage {
 
   template <class Lock>
   std::string Keep(const Who& who, Lock lock, const LockOptions& options);
+  /// A document was granted whose key the caller did not know.
+  std::string KeepNext(const std::string& client, Locked<Json> lock, const LockOptions& options) {
+    const std::string key = std::get<std::string>(lock.key().value());
+    looker_.Know(key);
+    return key + " " + Keep({client, key}, std::move(lock), options);
+  }
   void Lost(const Who& who, const Uuid& id);
   void Drop(const Who& who);
   Handle& HandleOf(const Who& who) {
@@ -256,13 +261,10 @@ class PublicStage : public Stage {
   std::shared_ptr<Collection> collection_ = store_->Open("things", {}, kTtl);
   Names names_;
   std::set<Uuid> renewed_;  ///< In the background: their ends are not shown.
-  Looker looker_{*backend_.store,
-                 *collection_,
-                 names_,
-                 {.queues = false, .slack = {}},
-                 [this](const Uuid& id, Ms left) {
-                   return renewed_.contains(id) ? "" : " until " + MomentText(Now() + left);
-                 }};
+  Looker looker_{
+      *backend_.store, *collection_, names_, {.queues = false}, [this](const Uuid& id, Ms left) {
+        return renewed_.contains(id) ? "" : " until " + MomentText(Now() + left);
+      }};
   std::string owner_, group_, last_error_;
   std::vector<std::string> events_;
   bool closing_ = false;
@@ -316,7 +318,6 @@ LockOptions PublicStage::OptionsOf(const Actor& actor, Words& words) {
   if (words.Flag("forever")) options.wait = kForever;
   if (const auto wait = words.LengthAfter("wait")) options.wait = *wait;
   if (const auto hold = words.LengthAfter("min-hold")) options.min_hold = *hold;
-  if (const auto hold = words.LengthAfter("hold")) options.hold_while_waiting = *hold;
   options.renew = !words.Flag("unrenewed");
   if (words.Flag("shared")) options.mode = LockMode::kShared;
   options.max_holders = words.NumberAfter("limit").value_or(kMaxHolders);
@@ -417,11 +418,7 @@ std::string PublicStage::Wait(const Who& who, const LockOptions& options, const 
         pending->outcome = Timed([&] {
           if (error) std::rethrow_exception(error);
           if constexpr (std::is_same_v<Lock, Locked<Json>>) {
-            if (who.second == "next") {
-              const std::string key = std::get<std::string>(lock.key().value());
-              looker_.Know(key);
-              return key + " " + Keep({who.first, key}, std::move(lock), options);
-            }
+            if (who.second == "next") return KeepNext(who.first, std::move(lock), options);
           }
           return Keep(who, std::move(lock), options);
         });
@@ -461,19 +458,16 @@ std::string PublicStage::TakeNext(Process& process, const Actor& actor, const st
   const bool waits = words.Flag("...");
   const LockOptions options = OptionsOf(actor, words);
   const Filter filter = FilterOf(words);
-  const auto keep = [&](Locked<Json> lock) {
-    const std::string key = std::get<std::string>(lock.key().value());
-    looker_.Know(key);
-    return key + " " + Keep({actor.name, key}, std::move(lock), options);
-  };
   if (waits) {
     return Wait<Locked<Json>>({actor.name, "next"}, options, [&](auto handler) {
       process.documents.LockNextAsync(filter, options, std::move(handler));
     });
   }
-  if (verb == "next") return keep(process.documents.LockNext(filter, options));
+  if (verb == "next") {
+    return KeepNext(actor.name, process.documents.LockNext(filter, options), options);
+  }
   auto lock = process.documents.TryLockNext(filter, options);
-  return lock ? keep(std::move(*lock)) : "not now";
+  return lock ? KeepNext(actor.name, std::move(*lock), options) : "not now";
 }
 
 std::string PublicStage::TakeAll(Process& process, const Actor& actor, const std::string& verb,
@@ -630,7 +624,6 @@ std::string PublicStage::DoAlone(const std::string& verb, Words& words) {
   if (verb == "advance") return clock.Advance(words.TakeLength()), "";
   if (verb == "pause") return clock.Jump(words.TakeLength()), "";
   if (verb == "run") return clock.RunPending(), "";
-  if (verb == "time") return MomentText(Now());
   if (verb == "calls") return Calls();
   if (verb == "fail") return Fail(words), "";
   if (verb == "heal") return store_->Heal(), "";

@@ -26,7 +26,6 @@ constexpr Need kNeeds[] = {
     {"another process", [](const Backend& b) { return b.open_another != nullptr; }},
     {"spoil", [](const Backend& b) { return b.spoil != nullptr; }},
     {"spoil-share", [](const Backend& b) { return b.spoil_share != nullptr; }},
-    {"plant", [](const Backend& b) { return b.plant != nullptr; }},
     {"our clock", [](const Backend& b) { return b.advance == nullptr; }},
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <utility>
 
 #include "doclock/errors.h"
 
@@ -80,37 +82,17 @@ std::string FirstAndLast(const std::string& first, const std::string& last) {
 }
 
 std::string WordOf(Errc code) {
-  switch (code) {
-    case Errc::kBusy:
-      return "busy";
-    case Errc::kTimedOut:
-      return "timed out";
-    case Errc::kCancelled:
-      return "cancelled";
-    case Errc::kLost:
-      return "lost";
-    case Errc::kNotOwner:
-      return "not the owner";
-    case Errc::kConflict:
-      return "conflict";
-    case Errc::kNotFound:
-      return "missing";
-    case Errc::kDocument:
-      return "bad document";
-    case Errc::kMalformed:
-      return "malformed";
-    case Errc::kUnavailable:
-      return "unavailable";
-    case Errc::kRefused:
-      return "refused";
-    case Errc::kInDoubt:
-      return "in doubt";
-    case Errc::kClosed:
-      return "closed";
-    case Errc::kForked:
-      return "forked";
-  }
-  return "?";
+  static constexpr std::pair<Errc, const char*> kWords[] = {
+      {Errc::kBusy, "busy"},           {Errc::kTimedOut, "timed out"},
+      {Errc::kCancelled, "cancelled"}, {Errc::kLost, "lost"},
+      {Errc::kConflict, "conflict"},   {Errc::kNotOwner, "not the owner"},
+      {Errc::kNotFound, "missing"},    {Errc::kDocument, "bad document"},
+      {Errc::kRefused, "refused"},     {Errc::kUnavailable, "unavailable"},
+      {Errc::kInDoubt, "in doubt"},    {Errc::kMalformed, "malformed"},
+      {Errc::kClosed, "closed"},       {Errc::kForked, "forked"}};
+  const auto* const found = std::find_if(std::begin(kWords), std::end(kWords),
+                                         [&](const auto& word) { return word.first == code; });
+  return found->second;
 }
 
 std::string Intervene(const std::string& verb, Store& store, const Key& key) {

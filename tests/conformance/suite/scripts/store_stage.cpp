@@ -40,7 +40,6 @@ const Verbs& StoreVerbs() {
       "expire KEY",
       "spoil KEY",
       "spoil-share KEY",
-      "plant KEY {BODY}",
   };
   return verbs;
 }
@@ -169,7 +168,7 @@ class StoreStage : public Stage {
   Looker looker_{*here_.store,
                  *here_.collection,
                  names_,
-                 {.queues = true, .slack = backend_.slack},
+                 {.queues = true, .slack = Slack(backend_.slack)},
                  [this](const Uuid&, Ms left) { return " until " + Until(left); }};
 };
 
@@ -293,12 +292,7 @@ std::string StoreStage::DoAlone(const std::string& verb, Words& words) {
   const Key& key = KeyOf(words.Take());
   if (verb == "spoil" && backend_.spoil) return backend_.spoil("things", key), "";
   if (verb == "spoil-share" && backend_.spoil_share) return backend_.spoil_share("things", key), "";
-  if (verb == "plant" && backend_.plant) {
-    const std::optional<Json> body = words.Object();
-    if (!body) throw ScriptError("the body is missing");
-    return backend_.plant("things", key, Body::FromJson(*body)), "";
-  }
-  if (verb == "spoil" || verb == "spoil-share" || verb == "plant") {
+  if (verb == "spoil" || verb == "spoil-share") {
     throw ScriptError("the case does not say needs: " + verb);
   }
   return Intervene(verb, *here_.store, key);

@@ -38,6 +38,21 @@ std::string MomentText(Ms since_begin);
 /// Reads a moment; none if `text` is none.
 std::optional<Ms> MomentOf(std::string_view text);
 
+/// How much earlier than in the script a moment may be. On a real server (Backend::slack) the time
+/// of the case's own steps passes too.
+class Slack {
+ public:
+  explicit Slack(Ms of_the_store) : of_the_store_(of_the_store) {}
+  [[nodiscard]] Ms now() const {
+    if (of_the_store_ == 0ms) return 0ms;
+    return of_the_store_ + std::chrono::ceil<Ms>(std::chrono::steady_clock::now() - begin_);
+  }
+
+ private:
+  Ms of_the_store_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 /// The words of one step. Each has to be read, or the step is a mistake.
 class Words {
  public:
