@@ -53,6 +53,8 @@ std::vector<Mistake> Mistakes() {
       {"AnswerWithoutAStep", kCase + "-> done\n",
        "x.script:2: ", "an answer stands without a step"},
       {"AnswerOfNoStep", kCase + "   -> done\n", "x.script:2: ", "an answer stands without a step"},
+      {"AnswerApart", kCase + "ann acquire 42\n# why\n   -> done\n",
+       "x.script:4: ", "an answer stands apart from its step"},
       {"TwoReplies", kCase + "purge -> done\n   -> lost\n",
        "x.script:3: ", "two answers of a kind"},
       {"GoesOnWithWords", kCase + "purge -> done,\n   v1\n",

@@ -75,6 +75,9 @@ class Parser {
       return Answers(text, steps_->back());
     }
     if (steps_->empty()) throw ScriptError("an answer stands without a step");
+    if (number != steps_->back().line + steps_->back().lines) {
+      throw ScriptError("an answer stands apart from its step: no line comes between them");
+    }
     ++steps_->back().lines;
     if (!text.starts_with("->") && !text.starts_with("|")) {
       throw ScriptError("a line that goes on begins with -> or |");

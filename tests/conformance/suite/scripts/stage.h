@@ -14,7 +14,8 @@ namespace doclock::conformance::script {
 /// Who does a step.
 struct Actor {
   std::string name;
-  bool there = false;  ///< In another process: it has another store over the same data.
+  bool there = false;  ///< In another process: it has another store over the same data, or
+                       ///< at the public level another LockManager.
 };
 
 /// The verbs of a level, each with its words in order: "WHO release KEY [v1]". Verbs without WHO
