@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Gathers the pages of the site in one folder, and writes the configuration that MkDocs reads.
 
-The pages are README.md, docs/, CONTRIBUTING.md, CHANGELOG.md and others of the root, the samples' sources, and the
-reference of the API (Doxygen's XML). Links between files of the repository become links between pages; a link to a file
-that is no page is an error. So is a document that does not say whom it is for, and more text for users than they would
-read: of README.md and docs/ without reference/, maintaining/ and decisions/, code aside.
+The pages are README.md, docs/, CONTRIBUTING.md, CHANGELOG.md and others of the root, the samples' sources, the scripts
+that the stores play, and the reference of the API (Doxygen's XML). Links between files of the repository become links
+between pages; a link to a file that is no page is an error. So is a document that does not say whom it is for, and more
+text for users than they would read: of README.md and docs/ without reference/, maintaining/ and decisions/, code aside.
 
 Usage: pages.py ROOT XML OUT      (OUT gets mkdocs.yml and pages/)
 """
@@ -25,6 +25,7 @@ LINK = re.compile(r"(!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\(([^()\s]+)\)")
 BOOST = "---\nsearch:\n  boost: 2\n---\n\n"
 NOT_FOR_ALL_USERS = ("docs/reference/", "docs/maintaining/", "docs/decisions/")
 MOST_WORDS = 20_000
+SCRIPTS = "tests/conformance/suite/scripts"
 SNIPPET = re.compile(r"^[ \t]*<!-- (?:snippet|run): .*-->\n", re.MULTILINE)
 CODE = {".cpp": "cpp", ".h": "cpp", ".txt": "cmake", ".sh": "sh"}
 
@@ -58,6 +59,7 @@ class Site:
                 self.copy_file(file)
         self.samples([f for f in files if f.startswith("samples/") and (self.root / f).exists()])
         self.write("license.md", "# License\n\n```text\n" + (self.root / "LICENSE").read_text() + "```\n")
+        self.scripts()
         self.decisions([name for name in documents if name.startswith("docs/decisions/")])
         api_pages = []
         for page, title, text in self.reference.pages():
@@ -130,6 +132,13 @@ class Site:
                          f"````{CODE.get(pathlib.Path(name).suffix, 'text')}\n{(self.root / name).read_text()}````"]
             self.write(page, "\n\n".join(text) + "\n")
 
+    def scripts(self):
+        """A page for each script that the stores play."""
+        for file in sorted((self.root / SCRIPTS).glob("*.script")):
+            page = f"scripts/{file.stem}.md"
+            self.where[f"{SCRIPTS}/{file.name}"] = page
+            self.write(page, f"# Script: {file.stem}\n\n````text\n{file.read_text(encoding='utf-8')}````\n")
+
     def decisions(self, names):
         rows = []
         for name in sorted(names):
@@ -142,9 +151,10 @@ class Site:
     def configure(self, api_pages):
         config = yaml.safe_load((self.root / "docs" / "mkdocs.yml").read_text(encoding="utf-8"))
         sample_pages = sorted({page for page in self.where.values() if page.startswith("samples/")})
+        scripts = sorted({page for page in self.where.values() if page.startswith("scripts/")})
         decisions = ["decisions/index.md"] + sorted(
             p for n, p in self.where.items() if n.startswith("docs/decisions/") and n.endswith(".md"))
-        made = {"api": api_pages, "samples": sample_pages, "decisions": decisions}
+        made = {"api": api_pages, "samples": sample_pages, "scripts": scripts, "decisions": decisions}
 
         def fill(entry):
             if isinstance(entry, list):
