@@ -236,7 +236,7 @@ void Reply::NotSent(const char* why) {
 void Reply::Disown(Effect effect) {
   errors_.clear();
   outcome = effect == Effect::kWrites ? Outcome::kDoubt : Outcome::kNotSent;
-  text = "the server's answer is that to another question";
+  text = kOtherQuestion;
 }
 
 bool Reply::Fits(std::size_t statements) {

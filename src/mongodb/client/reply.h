@@ -17,6 +17,9 @@ inline constexpr int kUnauthorized = 13, kNamespaceNotFound = 26, kDocumentValid
 /// The document would be too large, of an update; it has no name.
 inline constexpr int kUpdateTooLarge = 17419;
 
+/// Why an answer is not believed (decision 28).
+inline constexpr const char* kOtherQuestion = "the server's answer is that to another question";
+
 /// The outcome of a command, or of one statement of it.
 enum class Outcome : std::uint8_t {
   kAnswered,  ///< The server did it, or found nothing to do.

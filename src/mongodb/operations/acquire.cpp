@@ -109,7 +109,7 @@ bool Operations::Granted(AcquireOp& op, const Reply& reply, bool inserted, bool 
   if (!reply.Document("value", value)) return false;
   const StoredLock lock = ReadStoredLock(value, *op.collection, 0);
   if (lock.lock_id != op.grant.lock_id) {
-    op.Doubt("the server's answer is that to another question");
+    op.Doubt(kOtherQuestion);
     return true;
   }
   op.created = inserted || (op.created && op.born == lock.born);

@@ -87,7 +87,7 @@ bool Operations::MakeShared(AcquireOp& op) {
   if (reply.is_duplicate() || !reply.Document("value", value)) return false;
   const StoredLock made = ReadStoredLock(value, *op.collection, 0);
   if (made.born != born) {
-    op.Doubt("the server's answer is that to another question");
+    op.Doubt(kOtherQuestion);
     return true;
   }
   op.version = made.version;

@@ -152,8 +152,7 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   const std::int64_t place = FirstPlace();
   const auto visit = [&](const bson_t& answer) {
     if (!PlaceIn(answer, place, 1)) {
-      throw StoreException(Errc::kUnavailable,
-                           "doclock: MongoDB: the server's answer is that to another question");
+      throw StoreException(Errc::kUnavailable, std::string("doclock: MongoDB: ") + kOtherQuestion);
     }
     std::optional<QueryRow> row = RowOf(answer, collection, filter);
     enough = row && (!sink(std::move(*row)) || ++shown == filter.limit());
