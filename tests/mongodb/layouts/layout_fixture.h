@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ int HandOversInDoubt(const std::shared_ptr<Store>& store, MonitoredPool& pool,
     std::jthread second([&] { provider.Acquire(job, {.wait = kForever}).Release(); });
     // Its second attempt: so it stands in the queue.
     for (int sent = 0; sent < 2; sent += pool.TakeCountOfRequests()) std::this_thread::yield();
+    // Its answer: each round allows more time for it.
+    std::this_thread::sleep_for(i * std::chrono::milliseconds(5));
     const auto lost = lose();
     EXPECT_NO_THROW(first->Release());
     second.join();
