@@ -15,8 +15,6 @@
 #include "platform/signals_blocked.h"
 #include "platform/standard_numbers.h"
 #include "postgresql/client/quoted.h"
-#include "postgresql/tables/rows.h"
-#include "postgresql/tables/texts.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -34,22 +32,6 @@ constexpr auto kAskForHints = &Fixed<[] { return "SELECT pg_advisory_lock_shared
 constexpr auto kAskNoMore = &Fixed<[] { return "SELECT pg_advisory_unlock_shared($1)"; }>;
 
 Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
-
-/// The grant that a row shows, or one of which nothing is known.
-GrantSeen ReadGrant(Connection& connection, const PostgresqlCollection& collection,
-                    const std::string& row) {
-  connection.Send(collection.read_at, Parameters().Text(row));
-  try {
-    const Result result = std::move(connection.Run(Soon()).back());
-    if (result.size() == 0) return {};
-    FoundRow found = ReadRow(result, 0);
-    const rules::LockState& lock = found.entry.lock;
-    if (found.malformed) return {};
-    return {lock.lock_id, lock.version, lock.born, std::move(found.entry.body)};
-  } catch (const Refusal&) {  // another program's notification
-    return {};
-  }
-}
 
 }  // namespace
 
@@ -187,11 +169,7 @@ void Listener::Listen() {
   const auto goes_on = [&] { return IsWanted() && !pool_.IsOld(*connection); };
   for (bool silent = false; goes_on(); silent = !pipe_.Wait(connection->socket(), kSilenceMs)) {
     Update(*connection, asked, silent);
-    // To read a grant may bring more of them.
-    for (auto some = connection->TakeNotifications(); !some.empty();
-         some = connection->TakeNotifications()) {
-      for (const auto& notification : some) Hear(*connection, notification);
-    }
+    for (const auto& notification : connection->TakeNotifications()) Hear(notification);
   }
 }
 
@@ -217,13 +195,13 @@ void Listener::Update(Connection& connection, std::vector<bool>& asked, bool ask
   for (PostgresqlCollection* const collection : fresh) collection->watchers().Tell({});
 }
 
-void Listener::Hear(Connection& connection, const Connection::Notification& notification) {
+void Listener::Hear(const Connection::Notification& notification) {
   const auto hint = Hint::FromText(notification.payload);
   if (!hint || (hint->instance != 0 && hint->instance != instance_)) return;
   for (const auto& collection : Collections()) {
     if (collection->table_name() != notification.channel) continue;
     LockHint told{hint->hash};
-    if (hint->instance != 0) told.grant = ReadGrant(connection, *collection, hint->row);
+    if (hint->instance != 0) told.grant.emplace();  // to one of ours, who reads the rest
     collection->watchers().Tell(told);
   }
 }

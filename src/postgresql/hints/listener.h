@@ -20,10 +20,9 @@ namespace doclock::postgresql {
 struct Hint {
   std::size_t hash = 0;       ///< Of the key.
   std::int64_t instance = 0;  ///< The store whose waiter was granted it; 0: it became free.
-  std::string row = {};       ///< Of a grant: where its row stands (ctid).
 
   [[nodiscard]] std::string ToText() const {
-    return std::to_string(hash) + ' ' + std::to_string(instance) + ' ' + row;
+    return std::to_string(hash) + ' ' + std::to_string(instance);
   }
   /// Nothing if it is no hint.
   static std::optional<Hint> FromText(std::string_view text) {
@@ -32,8 +31,7 @@ struct Hint {
     const auto first = std::from_chars(text.data(), end, hint.hash);
     if (first.ec != std::errc() || first.ptr == end || *first.ptr != ' ') return std::nullopt;
     const auto second = std::from_chars(first.ptr + 1, end, hint.instance);
-    if (second.ec != std::errc() || second.ptr == end || *second.ptr != ' ') return std::nullopt;
-    hint.row.assign(second.ptr + 1, end);
+    if (second.ec != std::errc() || second.ptr != end) return std::nullopt;
     return hint;
   }
 };
@@ -88,7 +86,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   /// Listens to collections that were added behind those of `asked`, and asks for hints of those
   /// that have watchers now, as `asked` says then. Asks the server whether it is there, if `ask`.
   void Update(Connection& connection, std::vector<bool>& asked, bool ask);
-  void Hear(Connection& connection, const Connection::Notification& notification);
+  void Hear(const Connection::Notification& notification);
   std::vector<std::shared_ptr<PostgresqlCollection>> Collections();
 
   Pool& pool_;

@@ -214,38 +214,36 @@ void PostgresqlUnit::MarkBlocked(std::span<Change> documents) {
   for (std::size_t i = 0; i < missing.size(); ++i) missing[i]->blocked = results[i].size() == 1;
 }
 
-std::size_t PostgresqlUnit::Send(const Change& change) {
+void PostgresqlUnit::Send(const Change& change) {
   const PostgresqlCollection& collection = Ours(*change.collection);
   Parameters parameters = KeyOf(change);
-  if (change.erased) return connection_->Send(collection.erase, parameters);
+  if (change.erased) {
+    connection_->Send(collection.erase, parameters);
+    return;
+  }
   AddLock(parameters, change.now->lock);
   const bool keeps_body = KeepsBody(change);
   if (!keeps_body) parameters.Jsonb(JsonbOf(change.now->body));
-  return connection_->Send(change.was == nullptr ? collection.insert
-                           : keeps_body          ? collection.update_lock
-                                                 : collection.update,
-                           parameters);
+  connection_->Send(change.was == nullptr ? collection.insert
+                    : keeps_body          ? collection.update_lock
+                                          : collection.update,
+                    parameters);
 }
 
 void PostgresqlUnit::Commit(std::span<Change> changes) {
-  std::vector<std::string> rows(changes.size());  // where those stand that were granted
   try {
     // What was loaded may have been waited for.
     if (is_brief_ || connection_->MayOutlast(deadline_)) {
       connection_->LimitRest(deadline_, is_brief_ || !may_wait_long());
     }
     std::set<std::int64_t> hint_locks;
-    std::map<std::size_t, std::size_t> granted;  // their places in `rows`, by their results
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      const Change& change = changes[i];
+    for (const Change& change : changes) {
       if (!change.IsDecided()) continue;
-      const std::size_t place = Send(change);
-      if (change.grant && change.was != nullptr) granted[place] = i;
+      Send(change);
       if (change.notice == locking::Notice::kNobody) continue;
       hint_locks.insert(Ours(*change.collection).hint_lock());
     }
-    const std::vector<Result> results = CommitAndAsk(hint_locks);
-    for (const auto& [place, i] : granted) rows[i] = results[place].Text(0, 0);
+    CommitAndAsk(hint_locks);
   } catch (const Refusal& refusal) {
     return Refuse(refusal, changes);
   } catch (const Loss& loss) {
@@ -256,20 +254,19 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
   for (Change& change : changes) {
     if (change.IsDecided()) change.outcome = OpStatus::kDone;
   }
-  Tell(changes, rows);
+  Tell(changes);
 }
 
-std::vector<Result> PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& hint_locks) {
+void PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& hint_locks) {
   std::vector<std::size_t> asked;
   for (const std::int64_t lock : hint_locks) {
     asked.push_back(connection_->Send(AsksForListeners(), Parameters().Int8(lock)));
   }
   connection_->Commit();
-  std::vector<Result> results = RunCommit();
+  const std::vector<Result> results = RunCommit();
   has_begun_ = false;
   others_listen_ = std::any_of(asked.begin(), asked.end(),
                                [&](std::size_t place) { return results[place].Number(0, 0) != 0; });
-  return results;
 }
 
 std::vector<Result> PostgresqlUnit::RunCommit() {
@@ -361,30 +358,28 @@ void PostgresqlUnit::TellEach(std::span<Part> parts, const F& tell) noexcept {
   }
 }
 
-void PostgresqlUnit::Tell(std::span<const Change> changes,
-                          std::span<const std::string> rows) noexcept {
+void PostgresqlUnit::Tell(std::span<const Change> changes) noexcept {
   TellEach(changes, [&](const Change& change) {
     const bool concerns =
         change.outcome == OpStatus::kDone && change.notice != locking::Notice::kNobody;
-    return concerns && Tell(*change.collection, change.Hint(), change.now->lock.passed_on,
-                            rows[static_cast<std::size_t>(&change - changes.data())]);
+    return concerns && Tell(*change.collection, change.Hint(), change.now->lock.passed_on);
   });
 }
 
 void PostgresqlUnit::Tell(std::span<const ShortCut> cuts) noexcept {
   TellEach(cuts, [&](const ShortCut& cut) {
     const bool concerns = cut.frees && cut.op->status == OpStatus::kDone;
-    return concerns && Tell(*cut.op->collection, {cut.op->hash}, {}, {});
+    return concerns && Tell(*cut.op->collection, {cut.op->hash}, {});
   });
 }
 
 bool PostgresqlUnit::Tell(Collection& concerned, const LockHint& local,
-                          const rules::PassedOn& passed_on, const std::string& row) {
+                          const rules::PassedOn& passed_on) {
   PostgresqlCollection& collection = Ours(concerned);
   const bool ours = passed_on.done && passed_on.instance == instance_;
   if (ours || !passed_on.done) collection.watchers().Tell(local);
   if (ours || !others_listen_) return false;
-  const Hint hint{*local.hash, passed_on.done ? passed_on.instance : 0, row};
+  const Hint hint{*local.hash, passed_on.done ? passed_on.instance : 0};
   Parameters parameters;
   parameters.Text(collection.table_name()).Text(hint.ToText());
   connection_->Send(kNotify(), parameters);

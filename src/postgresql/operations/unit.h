@@ -67,11 +67,11 @@ class PostgresqlUnit final : public locking::Unit {
   void Keep(locking::Change& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Change> documents);
-  std::size_t Send(const locking::Change& change);
+  void Send(const locking::Change& change);
   /// Sends what was queued, and the commit. Asks for these collections (hint_lock) whether another
   /// store wants hints: before the commit, so that one which wants them from then on may miss this
   /// one, and finds it by a poll. @throws Refusal, Loss, InDoubtException
-  std::vector<Result> CommitAndAsk(const std::set<std::int64_t>& hint_locks);
+  void CommitAndAsk(const std::set<std::int64_t>& hint_locks);
   /// Run, where that commits. @throws Refusal, Loss, InDoubtException
   std::vector<Result> RunCommit();
   /// Waits until the standbys have all that is visible now. `connection` is in no transaction.
@@ -80,14 +80,12 @@ class PostgresqlUnit final : public locking::Unit {
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
   /// Tells those whom the committed changes concern.
-  void Tell(std::span<const locking::Change> changes, std::span<const std::string> rows) noexcept;
+  void Tell(std::span<const locking::Change> changes) noexcept;
   void Tell(std::span<const ShortCut> cuts) noexcept;
   template <class Part, class F>
   void TellEach(std::span<Part> parts, const F& tell) noexcept;
   /// Tells waiters of this store, and queues what tells others. False: they need not be told.
-  /// @param row where the row of a grant stands
-  bool Tell(Collection& collection, const LockHint& local, const rules::PassedOn& passed_on,
-            const std::string& row);
+  bool Tell(Collection& collection, const LockHint& local, const rules::PassedOn& passed_on);
   Pool& pool_;
   const locking::Access access_;
   const Deadline deadline_;

@@ -39,10 +39,9 @@ std::string Select(const std::string& table, const char* lock) {
          lock;
 }
 
-/// A write that returns the row's place, and fails (Refusal::IsUnwritten) if it did not write one.
+/// A write that fails (Refusal::IsUnwritten) if it wrote no row.
 std::string WriteOne(const std::string& write) {
-  return "WITH written AS (" + write +
-         " RETURNING ctid::text AS at) SELECT max(at), ln(count(*)) FROM written";
+  return "WITH written AS (" + write + " RETURNING 1) SELECT ln(count(*)) FROM written";
 }
 
 std::string Update(const std::string& table, const std::string& columns, int count) {
@@ -148,8 +147,6 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       read{Select(table, "")},
       lock{Select(table, " FOR NO KEY UPDATE")},
       lock_free{Select(table, " FOR NO KEY UPDATE SKIP LOCKED")},
-      read_at{"SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " + table +
-              " WHERE ctid = $1::text::tid AND pg_column_size(body) < 100000"},
       exists{"SELECT 1 FROM " + table + kWhereKey},
       insert{WriteOne("INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
                       std::string(kLockColumns) + ", body) VALUES(" +

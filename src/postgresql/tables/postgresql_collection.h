@@ -46,12 +46,10 @@ class PostgresqlCollection final : public Collection {
   /// The row of a key: as it stands; locked, when other transactions have ended; locked, or none if
   /// another transaction keeps it.
   const Statement read, lock, lock_free;
-  /// The row at a place (ctid, as text), which may be another's by now; none if its body is large.
-  const Statement read_at;
   /// Is there a row?
   const Statement exists;
-  /// Of a key, a lock and a body. Writes tell where the row stands then (ctid, as text), and are
-  /// refused (Refusal::IsUnwritten) if a trigger has kept them from it.
+  /// Of a key, a lock and a body. Writes are refused (Refusal::IsUnwritten) if a trigger has kept
+  /// the row from being written.
   const Statement insert, update;
   /// Of a key and a lock.
   const Statement update_lock;
