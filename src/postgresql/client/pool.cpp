@@ -13,9 +13,8 @@ namespace {
 constexpr int kMostLent = 16;
 /// For this long a call waits until the session of its joined work is this library's again.
 constexpr std::chrono::seconds kRenewal{2};
-/// Beside those: calls that wait for the rows of other programs keep no lease from being renewed,
-/// and units that ask the standbys do not wait for each other's connections.
-constexpr int kMoreForRenewals = 1, kMoreForSeconds = 2;
+/// Beside those: calls that wait for the rows of other programs keep no lease from being renewed.
+constexpr int kMoreForRenewals = 1;
 
 }  // namespace
 
@@ -40,9 +39,7 @@ std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
 }
 
 Pool::Lent Pool::Take(Deadline deadline, For use) {
-  const int most = kMostLent + (use == For::kRenewals ? kMoreForRenewals
-                                : use == For::kSecond ? kMoreForSeconds
-                                                      : 0);
+  const int most = kMostLent + (use == For::kRenewals ? kMoreForRenewals : 0);
   {
     std::unique_lock guard(mutex_);
     if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < most; })) {
@@ -53,7 +50,7 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
   Lent lent(nullptr, Give(this));
   try {
     auto connection = OfNewest(deadline, [&] {
-      auto any = TakeAny(deadline, use != For::kSecond);
+      auto any = TakeAny(deadline);
       // Others may store the server's epoch at the same time.
       if (!any->has_epoch()) any->LimitWaits(deadline, false);
       return any;
@@ -83,8 +80,8 @@ std::unique_ptr<Connection> Pool::OfNewest(Deadline deadline, const Get& get) {
   }
 }
 
-std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline, bool waits) {
-  if (auto idle = TakeIdle(waits)) return idle;
+std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline) {
+  if (auto idle = TakeIdle(true)) return idle;
   std::exception_ptr failure;
   try {
     return Connect(deadline);
@@ -94,7 +91,7 @@ std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline, bool waits) {
     if (error.errc() == Errc::kRefused) throw;
     failure = std::current_exception();
   }
-  auto given = waits ? AwaitIdle(deadline) : nullptr;
+  auto given = AwaitIdle(deadline);
   if (!given) std::rethrow_exception(failure);
   return given;
 }
@@ -115,19 +112,6 @@ std::unique_ptr<Connection> Pool::AwaitIdle(Deadline deadline) {
 void Pool::KnowTables(const std::string& schema) {
   const std::lock_guard guard(mutex_);
   schema_ = schema;
-}
-
-void Pool::Doubt(Deadline until) {
-  // They begin before `until`, may take as long as the call did, and may begin again.
-  const auto looks = std::max<Deadline::duration>(std::chrono::minutes(1),
-                                                  2 * (until - std::chrono::steady_clock::now()));
-  const std::lock_guard guard(mutex_);
-  doubts_until_ = std::max(doubts_until_, until + looks);
-}
-
-bool Pool::has_doubts() {
-  const std::lock_guard guard(mutex_);
-  return std::chrono::steady_clock::now() < doubts_until_;
 }
 
 bool Pool::IsOfNewest(Connection& connection, Deadline deadline) {

@@ -30,11 +30,10 @@ class Pool {
   };
   using Lent = std::unique_ptr<Connection, Give>;
 
-  enum class For : std::uint8_t { kAll, kBrief, kRenewals, kSecond };
+  enum class For : std::uint8_t { kAll, kBrief, kRenewals };
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
   /// good for the server, or no new one can be made. Those of kBrief and kRenewals wait for no lock
-  /// of another client longer than a moment. One more is for renewals, and two for units that have
-  /// one and need a second; these wait for none if no new one can be made: others may do the same.
+  /// of another client longer than a moment. One more is for renewals.
   /// @throws as Connect
   Lent Take(Deadline deadline, For use = For::kAll);
   /// Those of commits, and those of others: calls that wait for no row need connections too.
@@ -43,11 +42,6 @@ class Pool {
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
-  /// A commit is in doubt that began before `until`. Until some time after that, what is read
-  /// counts only once the standbys have it: the server shows a commit whose wait for them ended
-  /// early, and a standby that is promoted may lack it.
-  void Doubt(Deadline until);
-  [[nodiscard]] bool has_doubts();
   /// One of its own, which the pool does not count. @throws StoreException if it cannot be made;
   /// Loss, Refusal
   [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline);
@@ -64,8 +58,8 @@ class Pool {
   void TakeBack(Connection* connection) noexcept;
   /// @param in_turn does it leave none to those that wait for one?
   std::unique_ptr<Connection> TakeIdle(bool in_turn);
-  /// @param waits does it wait for one that is given back if no new one can be made?
-  std::unique_ptr<Connection> TakeAny(Deadline deadline, bool waits);
+  /// One that is idle, or new, or given back if no new one can be made.
+  std::unique_ptr<Connection> TakeAny(Deadline deadline);
   /// The next that is given back. Null: there was none until the deadline, or none is in use.
   std::unique_ptr<Connection> AwaitIdle(Deadline deadline);
   /// What `get` gives, which is called again if it gives one to an old server.
@@ -89,7 +83,6 @@ class Pool {
   RowTurns commit_waits_{6}, lone_waits_{8};
   std::mutex mutex_;
   std::condition_variable given_back_;
-  Deadline doubts_until_{};
   int lent_ = 0;        ///< Or about to be.
   int waiting_ = 0;     ///< Of those: for one that is given back, because no new one could be made.
   std::string schema_;  ///< Of the tables; empty: they may not be there.

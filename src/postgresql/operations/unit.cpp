@@ -17,16 +17,7 @@ namespace {
 using locking::Candidate;
 using locking::Change;
 
-/// And do commits wait for standbys?
-constexpr auto kClock = &Fixed<[] {
-  return "SELECT clock_timestamp(), current_setting('synchronous_standby_names') <> ''";
-}>;
-/// A commit that changes nothing, and waits for standbys as others do.
-constexpr auto kAwaitStandbys = &Fixed<[] {
-  return std::string("SELECT set_config('synchronous_commit', " + std::string(kDurableCommit) +
-                     ", true), set_config('client_min_messages', 'warning', true),"
-                     " pg_logical_emit_message(true, 'doclock', '')");
-}>;
+constexpr auto kClock = &Fixed<[] { return "SELECT clock_timestamp()"; }>;
 /// A call that has done its work waits at most this long for the NOTIFY of its hints.
 constexpr std::chrono::seconds kLongestTelling{1};
 /// A hint need not be on the disk before it is sent. Those of all programs take turns.
@@ -58,12 +49,6 @@ struct Together {
   std::vector<const Parameters*> keys;
   std::size_t place = 0;  ///< Of its result.
 };
-
-/// Does an acquire find its own grant, which a release made that may be in doubt, in another
-/// process maybe?
-bool FindsItsGrant(const Change& document) {
-  return document.was != nullptr && document.was->lock.IsHeldBy(document.acquires);
-}
 
 /// @throws Loss if it is another document's
 FoundRow RowOf(const Result& result, const Change& document) {
@@ -102,15 +87,10 @@ TimePoint PostgresqlUnit::Now() {
     WithoutDoubt([&] {
       Begin();
       connection_->Send(kClock());
-      ReadClock(Run().back());
+      now_ = TimeAt(Run().back(), 0, 0);
     });
   }
   return *now_;
-}
-
-void PostgresqlUnit::ReadClock(const Result& result) {
-  now_ = TimeAt(result, 0, 0);
-  waits_for_standbys_ = result.Number(0, 1) != 0;
 }
 
 void PostgresqlUnit::BeginSnapshot() {
@@ -125,54 +105,45 @@ std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() 
 
 void PostgresqlUnit::Load(std::span<Change> documents) {
   WithoutDoubt([&] {
-    LoadRows(documents);
-    // What is loaded to be written may be read only.
-    const bool shown = access_ != locking::Access::kWriteAll && waits_for_standbys_;
-    if (shown && (pool_.has_doubts() || std::ranges::any_of(documents, FindsItsGrant))) {
-      AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kSecond) : *connection_);
+    const bool reads = access_ == locking::Access::kRead;
+    const bool all = access_ == locking::Access::kWriteAll;
+    const bool first_look = !has_looked_;
+    const bool lone =
+        !reads && !all && first_look && documents.size() == 1 && documents.front().alone;
+    const bool waits_long = (all || lone) && may_wait_long();
+    const RowWait turn(all ? pool_.commit_waits() : pool_.lone_waits(), waits_long);
+    const bool waits = lone || turn.has_turn();
+    Begin();
+    const bool sees_moment = reads && documents.size() > 1 && !has_begun_;
+    if (sees_moment) connection_->BeginSnapshot();
+    const bool has_none = lone && waits_long && !turn.has_turn();
+    if (lone) {
+      const auto moment = std::chrono::steady_clock::now() + kMoment;
+      is_brief_ = connection_->LimitPatience(has_none ? moment : documents.front().patience);
+    }
+    std::size_t first = 0;
+    for (const Change& document : documents) {
+      const PostgresqlCollection& collection = Ours(*document.collection);
+      const Statement& statement = reads   ? collection.read
+                                   : waits ? collection.lock
+                                           : collection.lock_free;
+      const std::size_t place = connection_->Send(statement, KeyOf(document));
+      if (&document == &documents.front()) first = place;
+    }
+    // Behind the locks: while a statement waits for one, the clock goes on.
+    if (!now_) connection_->Send(kClock());
+    if (sees_moment) connection_->Commit();
+    const std::vector<Result> results = RunUnlessKept(has_none);
+    if (!now_) now_ = TimeAt(results.back(), 0, 0);
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      const Result& result = results[first + i];
+      if (result.size() > 0) Keep(documents[i], RowOf(result, documents[i]));
+    }
+    if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
+    if (all && std::ranges::any_of(documents, &Change::blocked)) {
+      throw locking::Raced(locking::kKeptText);
     }
   });
-}
-
-void PostgresqlUnit::LoadRows(std::span<Change> documents) {
-  const bool reads = access_ == locking::Access::kRead;
-  const bool all = access_ == locking::Access::kWriteAll;
-  const bool first_look = !has_looked_;
-  const bool lone =
-      !reads && !all && first_look && documents.size() == 1 && documents.front().alone;
-  const bool waits_long = (all || lone) && may_wait_long();
-  const RowWait turn(all ? pool_.commit_waits() : pool_.lone_waits(), waits_long);
-  const bool waits = lone || turn.has_turn();
-  Begin();
-  const bool sees_moment = reads && documents.size() > 1 && !has_begun_;
-  if (sees_moment) connection_->BeginSnapshot();
-  const bool has_none = lone && waits_long && !turn.has_turn();
-  if (lone) {
-    const auto moment = std::chrono::steady_clock::now() + kMoment;
-    is_brief_ = connection_->LimitPatience(has_none ? moment : documents.front().patience);
-  }
-  std::size_t first = 0;
-  for (const Change& document : documents) {
-    const PostgresqlCollection& collection = Ours(*document.collection);
-    const Statement& statement = reads   ? collection.read
-                                 : waits ? collection.lock
-                                         : collection.lock_free;
-    const std::size_t place = connection_->Send(statement, KeyOf(document));
-    if (&document == &documents.front()) first = place;
-  }
-  // Behind the locks: while a statement waits for one, the clock goes on.
-  if (!now_) connection_->Send(kClock());
-  if (sees_moment) connection_->Commit();
-  const std::vector<Result> results = RunUnlessKept(has_none);
-  if (!now_) ReadClock(results.back());
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    const Result& result = results[first + i];
-    if (result.size() > 0) Keep(documents[i], RowOf(result, documents[i]));
-  }
-  if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
-  if (all && std::ranges::any_of(documents, &Change::blocked)) {
-    throw locking::Raced(locking::kKeptText);
-  }
 }
 
 std::vector<Result> PostgresqlUnit::RunUnlessKept(bool comes_again) {
@@ -184,14 +155,6 @@ std::vector<Result> PostgresqlUnit::RunUnlessKept(bool comes_again) {
     if (comes_again) throw locking::Raced(locking::kKeptText);
     throw locking::Kept();
   }
-}
-
-void PostgresqlUnit::AwaitStandbys(Connection& connection) {
-  connection.Send(kAwaitStandbys());
-  connection.Run(deadline_);
-  if (!connection.unreplicated()) return;
-  throw StoreException(Errc::kUnavailable,
-                       "doclock: PostgreSQL: what was read may not be on a standby");
 }
 
 void PostgresqlUnit::Keep(Change& document, FoundRow&& found) {
@@ -248,7 +211,6 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
     return Refuse(refusal, changes);
   } catch (const Loss& loss) {
     if (loss.nothing_done) ThrowNothingStored();
-    pool_.Doubt(deadline_);
     throw InDoubtException("doclock: PostgreSQL: " + loss.text);
   }
   for (Change& change : changes) {
@@ -272,7 +234,6 @@ void PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& hint_locks) {
 std::vector<Result> PostgresqlUnit::RunCommit() {
   std::vector<Result> results = Run();
   if (connection_->unreplicated()) {
-    pool_.Doubt(deadline_);
     throw InDoubtException("doclock: PostgreSQL: the commit did not wait for the standbys");
   }
   return results;
@@ -312,7 +273,6 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     doubt(error.what());
   } catch (const Loss& loss) {
     if (loss.nothing_done) return true;
-    pool_.Doubt(deadline_);
     doubt("doclock: PostgreSQL: " + loss.text);
   } catch (const Refusal& refusal) {
     if (refusal.IsTimeout() && !refusal.IsKept() && alone) throw;

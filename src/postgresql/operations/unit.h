@@ -60,10 +60,6 @@ class PostgresqlUnit final : public locking::Unit {
   /// @param comes_again is it to be run again if a document is kept?
   /// @throws locking::Kept, Raced, or as Run
   std::vector<Result> RunUnlessKept(bool comes_again);
-  /// Of kClock.
-  void ReadClock(const Result& result);
-  /// @throws Loss, Refusal
-  void LoadRows(std::span<locking::Change> documents);
   void Keep(locking::Change& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Change> documents);
@@ -74,8 +70,6 @@ class PostgresqlUnit final : public locking::Unit {
   void CommitAndAsk(const std::set<std::int64_t>& hint_locks);
   /// Run, where that commits. @throws Refusal, Loss, InDoubtException
   std::vector<Result> RunCommit();
-  /// Waits until the standbys have all that is visible now. `connection` is in no transaction.
-  void AwaitStandbys(Connection& connection);
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
@@ -96,7 +90,6 @@ class PostgresqlUnit final : public locking::Unit {
   bool has_looked_ = false;  ///< Something was loaded or searched.
   bool is_brief_ = false;    ///< Its statements are limited to a change's patience.
   bool others_listen_ = false;
-  bool waits_for_standbys_ = false;
   std::optional<TimePoint> now_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
 };
