@@ -168,28 +168,16 @@ class PostgresqlDatabase final : public locking::Database {
     });
   }
 
-  /// Those of other tables do not wait for one that is kept, and not behind one that was.
+  /// In one batch for each collection: another transaction that keeps a table fails no lease of
+  /// other tables.
   void TryRenewals(ShortCuts cuts, bool alone, locking::Deadline deadline) {
-    const auto collection = [](const postgresql::ShortCut& cut) {
-      return static_cast<PostgresqlCollection*>(cut.op->collection);
-    };
-    const auto carry_out = [&](ShortCuts some) {
-      return CarryOut(some, Pool::For::kRenewals, alone, deadline);
-    };
-    const ShortCuts kept = std::ranges::stable_partition(
-        cuts, [&](const auto& cut) { return !collection(cut)->is_kept(); });
-    const ShortCuts others = cuts.first(cuts.size() - kept.size());
-    std::ranges::stable_sort(others, {}, collection);
-    std::ranges::stable_sort(kept, {}, collection);
-    ShortCuts left = !others.empty() && carry_out(others) ? kept : cuts;
-    while (!left.empty()) {
-      PostgresqlCollection* const one = collection(left.front());
-      const auto end = std::ranges::find_if(
-          left, [&](const postgresql::ShortCut& cut) { return collection(cut) != one; });
-      const ShortCuts some = left.first(static_cast<std::size_t>(end - left.begin()));
-      left = left.subspan(some.size());
-      one->set_kept(!carry_out(some));
-      if (!one->is_kept()) continue;
+    const auto collection = [](const postgresql::ShortCut& cut) { return cut.op->collection; };
+    std::ranges::stable_sort(cuts, {}, collection);
+    while (!cuts.empty()) {
+      const auto end = std::ranges::upper_bound(cuts, collection(cuts.front()), {}, collection);
+      const ShortCuts some = cuts.first(static_cast<std::size_t>(end - cuts.begin()));
+      cuts = cuts.subspan(some.size());
+      if (CarryOut(some, Pool::For::kRenewals, alone, deadline)) continue;
       for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, locking::kKeptText);
     }
   }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -511,6 +512,22 @@ TEST_F(PostgresqlStore, CallsForWhichTheServerTakesNoConnectionWaitForOthers) {
     EXPECT_EQ(done, 12 * 20);
   }
   schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
+}
+
+/// No connection is given back meanwhile.
+TEST_F(PostgresqlStore, ACallForWhichTheServerTakesNoConnectionTriesAgain) {
+  const std::string schema = schema_.raw().Run("SELECT current_schema()"), user = "user_" + schema;
+  schema_.raw().Run("CREATE ROLE " + user + " LOGIN CONNECTION LIMIT 2");
+  {
+    postgresql::Pool pool(postgresql::ParseUrl(schema_.url() + "&user=" + user));
+    const auto deadline = std::chrono::steady_clock::now() + 1min;
+    const auto first = pool.Take(deadline), second = pool.Take(deadline);
+    auto third = std::async(std::launch::async, [&] { return pool.Take(deadline); });
+    EXPECT_EQ(third.wait_for(100ms), std::future_status::timeout);
+    schema_.raw().Run("ALTER ROLE " + user + " CONNECTION LIMIT 3");
+    EXPECT_NE(third.get(), nullptr);
+  }
+  schema_.raw().Run("DROP ROLE " + user);
 }
 
 TEST_F(PostgresqlStore, MakesIndexesForSearches) {

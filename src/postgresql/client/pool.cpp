@@ -9,8 +9,8 @@
 namespace doclock::postgresql {
 namespace {
 
-/// Servers have 100 as a rule, and take about 10 MB for each.
-constexpr int kMostLent = 16;
+/// A pool for which no more connections could be made tries again after this.
+constexpr std::chrono::seconds kLimited{1};
 /// For this long a call waits until the session of its joined work is this library's again.
 constexpr std::chrono::seconds kRenewal{2};
 /// Beside those: calls that wait for the rows of other programs keep no lease from being renewed.
@@ -39,13 +39,11 @@ std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
 }
 
 Pool::Lent Pool::Take(Deadline deadline, For use) {
-  const int most = kMostLent + (use == For::kRenewals ? kMoreForRenewals : 0);
   {
     std::unique_lock guard(mutex_);
-    if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < most; })) {
+    if (!AwaitRoom(guard, deadline, use == For::kRenewals ? kMoreForRenewals : 0)) {
       throw Loss("all connections stayed in use for too long");
     }
-    ++lent_;
   }
   Lent lent(nullptr, Give(this));
   try {
@@ -80,32 +78,39 @@ std::unique_ptr<Connection> Pool::OfNewest(Deadline deadline, const Get& get) {
   }
 }
 
-std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline) {
-  if (auto idle = TakeIdle(true)) return idle;
-  std::exception_ptr failure;
-  try {
-    return Connect(deadline);
-  } catch (const Loss&) {
-    failure = std::current_exception();
-  } catch (const StoreException& error) {
-    if (error.errc() == Errc::kRefused) throw;
-    failure = std::current_exception();
+bool Pool::AwaitRoom(std::unique_lock<std::mutex>& guard, Deadline deadline, int more) {
+  while (lent_ >= most_ + more) {
+    const bool is_limited = most_ < kMostLent && limited_until_ < deadline;
+    const Deadline until = is_limited ? limited_until_ : deadline;
+    if (given_back_.wait_until(guard, until) == std::cv_status::no_timeout) continue;
+    if (!is_limited) return false;
+    most_ = kMostLent;
   }
-  auto given = AwaitIdle(deadline);
-  if (!given) std::rethrow_exception(failure);
-  return given;
+  ++lent_;
+  return true;
 }
 
-std::unique_ptr<Connection> Pool::AwaitIdle(Deadline deadline) {
+bool Pool::AwaitOthers(Deadline deadline) {
+  std::unique_lock guard(mutex_);
+  if (!idle_.empty()) return true;
+  if (lent_ == 1) return false;
+  most_ = --lent_;
+  limited_until_ = std::chrono::steady_clock::now() + kLimited;
+  if (AwaitRoom(guard, deadline, 0)) return true;
+  ++lent_;
+  return false;
+}
+
+std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline) {
   for (;;) {
-    {
-      std::unique_lock guard(mutex_);
-      ++waiting_;
-      given_back_.wait_until(guard, deadline, [&] { return !idle_.empty() || waiting_ == lent_; });
-      --waiting_;
-      if (idle_.empty()) return nullptr;
+    if (auto idle = TakeIdle()) return idle;
+    try {
+      return Connect(deadline);
+    } catch (const Loss&) {
+      if (!AwaitOthers(deadline)) throw;
+    } catch (const StoreException& error) {
+      if (error.errc() == Errc::kRefused || !AwaitOthers(deadline)) throw;
     }
-    if (auto idle = TakeIdle(false)) return idle;
   }
 }
 
@@ -134,13 +139,13 @@ bool Pool::IsOld(const Connection& connection) {
   return HasOldFloor(connection);
 }
 
-std::unique_ptr<Connection> Pool::TakeIdle(bool in_turn) {
+std::unique_ptr<Connection> Pool::TakeIdle() {
   for (;;) {
     std::unique_ptr<Connection> connection;
     bool is_old = false;
     {
       const std::lock_guard guard(mutex_);
-      if (std::ssize(idle_) <= (in_turn ? waiting_ : 0)) return nullptr;
+      if (idle_.empty()) return nullptr;
       connection = std::move(idle_.back());
       idle_.pop_back();
       is_old = HasOldFloor(*connection);

@@ -53,15 +53,21 @@ class Pool {
   [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
 
  private:
+  /// Servers have 100 as a rule, and take about 10 MB for each.
+  static constexpr int kMostLent = 16;
+
   /// @throws StoreException
   [[nodiscard]] std::unique_ptr<Connection> Reach(Deadline deadline) const;
+  /// Waits until fewer connections are lent than may be, and counts one more. Returns whether that
+  /// was before the deadline.
+  bool AwaitRoom(std::unique_lock<std::mutex>& guard, Deadline deadline, int more);
+  /// Limits the pool to the connections that other calls have, and waits for one of these. Returns
+  /// whether one was given back before the deadline.
+  bool AwaitOthers(Deadline deadline);
   void TakeBack(Connection* connection) noexcept;
-  /// @param in_turn does it leave none to those that wait for one?
-  std::unique_ptr<Connection> TakeIdle(bool in_turn);
+  std::unique_ptr<Connection> TakeIdle();
   /// One that is idle, or new, or given back if no new one can be made.
   std::unique_ptr<Connection> TakeAny(Deadline deadline);
-  /// The next that is given back. Null: there was none until the deadline, or none is in use.
-  std::unique_ptr<Connection> AwaitIdle(Deadline deadline);
   /// What `get` gives, which is called again if it gives one to an old server.
   template <class Get>
   std::unique_ptr<Connection> OfNewest(Deadline deadline, const Get& get);
@@ -83,10 +89,11 @@ class Pool {
   RowTurns commit_waits_{6}, lone_waits_{8};
   std::mutex mutex_;
   std::condition_variable given_back_;
-  int lent_ = 0;        ///< Or about to be.
-  int waiting_ = 0;     ///< Of those: for one that is given back, because no new one could be made.
-  std::string schema_;  ///< Of the tables; empty: they may not be there.
-  std::int64_t floor_ = 0;  ///< The highest that a connection had.
+  int lent_ = 0;  ///< Or about to be.
+  int most_ = kMostLent;
+  Deadline limited_until_{};  ///< If `most_` is fewer than kMostLent.
+  std::string schema_;        ///< Of the tables; empty: they may not be there.
+  std::int64_t floor_ = 0;    ///< The highest that a connection had.
   std::vector<std::unique_ptr<Connection>> idle_;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -38,9 +37,6 @@ class PostgresqlCollection final : public Collection {
   [[nodiscard]] std::string key_constraint() const { return KeyConstraint(table_name_); }
   /// The advisory lock that stores share while they want hints.
   [[nodiscard]] std::int64_t hint_lock() const noexcept { return hint_lock_; }
-  /// Did another transaction keep the whole table when locks in it were last renewed?
-  [[nodiscard]] bool is_kept() const noexcept { return is_kept_; }
-  void set_kept(bool is_kept) noexcept { is_kept_ = is_kept; }
   [[nodiscard]] Watchers& watchers() noexcept { return *watchers_; }
 
   /// The row of a key: as it stands; locked, when other transactions have ended; locked, or none if
@@ -69,7 +65,6 @@ class PostgresqlCollection final : public Collection {
 
   const std::string table_name_, table_;
   const std::int64_t hint_lock_;
-  std::atomic<bool> is_kept_ = false;
   const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
 };
 
