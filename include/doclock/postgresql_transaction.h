@@ -17,10 +17,11 @@ namespace doclock {
 /// `f` may use any tables but doclock's own (`doclock_*`), which it may read, and savepoints. It
 /// runs when no lock or version was refused (an index may refuse later), and may run several times.
 /// It throws if one of its statements fails: the server has given the transaction up then. It may
-/// not end the transaction, nor leave a failed one, a COPY, results or a pipeline behind, nor write
-/// doclock's tables: Commit throws std::logic_error, and doclock stores nothing (what `f` committed
-/// itself is stored). It calls neither doclock nor, afterwards, the connection, whose session is
-/// discarded: settings, prepared statements and temporary tables end with it.
+/// not end the transaction, nor leave a failed one, a COPY, results or a pipeline behind: Commit
+/// throws std::logic_error, and doclock stores nothing (what `f` committed itself is stored). It
+/// does not write doclock's tables, which is not checked: locks would break. It calls neither
+/// doclock nor, afterwards, the connection, whose session is discarded: settings, prepared
+/// statements and temporary tables end with it.
 ///
 /// The documents are kept from others until the commit, and leases are not renewed meanwhile: `f`
 /// should be quick. The server ends a statement of it that outlasts ManagerOptions::call_budget;

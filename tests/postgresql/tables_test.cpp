@@ -36,15 +36,6 @@ std::string RandomText(std::size_t size) {
 class PostgresqlStoreTables : public ::testing::Test {
  protected:
   Client Things() { return {*store_, store_->Open("things", {}, kTtl)}; }
-  void ExpectRefused(const std::string& reason) {
-    try {
-      Things();
-      ADD_FAILURE() << reason;
-    } catch (const StoreException& error) {
-      EXPECT_EQ(error.errc(), Errc::kRefused);
-      EXPECT_THAT(error.what(), HasSubstr("doclock_c_things\" " + reason));
-    }
-  }
   /// Makes the table of `things`, and changes it.
   void Make(const std::string& changes) {
     schema_.raw().Run(
@@ -81,45 +72,6 @@ void ExpectRefusedForATrigger(const StoreOp& op) {
   ASSERT_EQ(op.status, OpStatus::kFailed);
   EXPECT_EQ(op.detail->code, Errc::kRefused);
   EXPECT_THAT(op.detail->message, HasSubstr("trigger"));
-}
-
-TEST_F(PostgresqlStoreTables, ThatCannotKeepLocksAreRefused) {
-  Make(
-      "ALTER TABLE doclock_c_things RENAME TO others;"
-      "CREATE VIEW doclock_c_things AS SELECT * FROM others");
-  ExpectRefused("is no ordinary table");
-  schema_.raw().Run(
-      "DROP VIEW doclock_c_things; CREATE TABLE doclock_c_things (LIKE others)"
-      " PARTITION BY LIST (key_kind)");
-  ExpectRefused("is no ordinary table");
-  Make("CREATE TABLE child() INHERITS (doclock_c_things)");
-  ExpectRefused("is partitioned, or inherits");
-  schema_.raw().Run("DROP TABLE child");
-  Make("ALTER TABLE doclock_c_things SET UNLOGGED");
-  ExpectRefused("loses its rows in a crash");
-  Make("CREATE RULE keeps AS ON DELETE TO doclock_c_things DO INSTEAD NOTHING");
-  ExpectRefused("has a rule");
-  Make("ALTER TABLE doclock_c_things ALTER key_text TYPE text COLLATE \"POSIX\"");
-  ExpectRefused("has another collation");
-  Make("ALTER TABLE doclock_c_things DROP CONSTRAINT doclock_c_things_key");
-  ExpectRefused("has no valid primary key");
-  for (const char* const index :
-       {"(key_kind, key_number, key_text)",
-        "UNIQUE (key_kind, key_number, key_text) WHERE key_kind", "UNIQUE (key_text)",
-        "UNIQUE (key_kind, key_number, key_text, lock_version)",
-        "UNIQUE (key_kind, key_number, (key_text || ''))"}) {
-    const std::string text = index;
-    const bool unique = text.starts_with("UNIQUE ");
-    schema_.raw().Run(std::string("CREATE ") + (unique ? "UNIQUE " : "") +
-                      "INDEX doclock_c_things_key ON doclock_c_things " +
-                      text.substr(unique ? 7 : 0) + (text.ends_with("key_kind") ? " = 0" : ""));
-    ExpectRefused("has no valid primary key");
-    schema_.raw().Run("DROP INDEX doclock_c_things_key");
-  }
-  schema_.raw().Run(
-      "CREATE UNIQUE INDEX doclock_c_things_key ON doclock_c_things"
-      " (key_text, key_kind, key_number) INCLUDE (lock_version)");
-  EXPECT_EQ(Things().Insert("42", {}).status, OpStatus::kDone);
 }
 
 TEST_F(PostgresqlStoreTables, WithATriggerThatKeepsRowsFromBeingWrittenReportNoWrite) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -37,42 +36,10 @@ void SendBegin(Connection& connection) {
   throw StoreException(Errc::kRefused, "doclock: PostgreSQL: " + what);
 }
 
-/// What makes a table one that cannot keep locks, in the order of kUnfit, and whether it is so. A
-/// row is found by its place (ctid) and its key, and both name one row of an ordinary table only.
-constexpr const char* kFitness = R"(
-SELECT relkind <> 'r',
-  EXISTS(SELECT FROM pg_inherits WHERE t.oid IN (inhrelid, inhparent)),
-  relpersistence <> 'p',
-  EXISTS(SELECT FROM pg_rewrite WHERE ev_class = t.oid),
-  NOT EXISTS(SELECT FROM pg_attribute a JOIN pg_collation c ON c.oid = attcollation
-    WHERE attrelid = t.oid AND attname = 'key_text' AND collname = 'C'),
-  NOT EXISTS(SELECT FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
-    WHERE indrelid = t.oid AND relname = $2 AND indisunique AND indimmediate AND indisvalid
-    AND indpred IS NULL AND ARRAY['key_kind', 'key_number', 'key_text']::name[] =
-      ARRAY(SELECT attname FROM pg_attribute
-        WHERE attrelid = t.oid AND attnum = ANY((indkey::int2[])[0:indnkeyatts - 1])
-        ORDER BY attname))
-FROM pg_class t WHERE oid = to_regclass($1))";
-
 constexpr std::string_view kNoPrivilege = "42501";
 
-constexpr const char* kUnfit[] = {
-    "is no ordinary table: make one, and copy the rows",
-    "is partitioned, or inherits: make an ordinary table, and copy the rows",
-    "loses its rows in a crash: ALTER TABLE ... SET LOGGED",
-    "has a rule: drop it",
-    "has another collation than \"C\" in key_text: alter the column, and make the primary key "
-    "again",
-    "has no valid primary key of its own name over key_kind, key_number and key_text: make the one "
-    "that PostgresqlTables() shows",
-};
-
-/// Is the table one that can keep a collection?
+/// Has the table the columns of a collection?
 void CheckTable(Connection& connection, const PostgresqlCollection& collection, Deadline deadline) {
-  Parameters names;
-  names.Text(collection.table()).Text(collection.key_constraint());
-  connection.SendOnce(kFitness, names);
-  const Result unfit = std::move(connection.Run(deadline).back());
   connection.SendOnce("SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " +
                       collection.table() + " LIMIT 0");
   try {
@@ -80,9 +47,6 @@ void CheckTable(Connection& connection, const PostgresqlCollection& collection, 
   } catch (const Refusal& refusal) {
     if (refusal.state != "42703") throw;
     Refuse("the table " + collection.table() + " is not one of this library");
-  }
-  for (int i = 0; i < static_cast<int>(std::size(kUnfit)); ++i) {
-    if (unfit.Number(0, i) != 0) Refuse("the table " + collection.table() + " " + kUnfit[i]);
   }
 }
 
