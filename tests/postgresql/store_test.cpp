@@ -729,7 +729,7 @@ TEST_F(PostgresqlStore, NamesWhatTheSystemSaysOfAConnection) {
       ADD_FAILURE() << url;
     } catch (const StoreException& error) {
       EXPECT_EQ(error.errc(), Errc::kUnavailable);
-      EXPECT_THAT(error.what(), HasSubstr(std::string("cannot be made: ") + reason));
+      EXPECT_THAT(error.what(), HasSubstr(reason));
     }
   }
 }
@@ -739,13 +739,12 @@ TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   const std::string name = schema_.raw().Run("SELECT current_schema()");
   ExpectRefused(server + "/nonesuch", "the database does not exist");
   ExpectRefused(url + "?user=nobody_" + name, "the role does not exist");
-  ExpectRefused(url + "?sslmode=require", "TLS");
-  ExpectRefused(url + "?sslmode=bogus", "the value of sslmode");
-  ExpectRefused(url + "?channel_binding=bogus", "the value of channel_binding");
-  ExpectRefused(url + "?hostaddr=bad", "the value of hostaddr");
-  ExpectRefused(url + "?service=nonesuch", "the value of service");
-  ExpectRefused(url + "?host=localhost&port=99999", "the value of port");
-  ExpectRefused(url + "?keepalives=bogus", "the value of keepalives");
+  ExpectRefused(url + "?sslmode=require", "SSL");
+  for (const char* option : {"?sslmode=bogus", "?channel_binding=bogus", "?hostaddr=bad",
+                             "?service=nonesuch", "?host=localhost&port=99999"}) {
+    ExpectRefused(url + option, "libpq does not take the value of an option");
+  }
+  ExpectRefused(url + "?keepalives=bogus", "keepalives");
   for (const char* setting : {"-cbogus%3D1", "-cwork_mem%3Dbogus", "-cshared_buffers%3D1", "-x"}) {
     ExpectRefused(url + "?options=" + setting, "a setting that options");
   }

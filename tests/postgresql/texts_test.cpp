@@ -142,9 +142,9 @@ TEST(PostgresqlUrl, ThatIsBadIsNotRepeated) {
 
 TEST(PostgresqlUrl, NamesTheOptionThatLibpqDoesNotKnow) {
   for (const char* const url :
-       {"postgresql://db/orders?ssl_mode=require", "postgresql://me:p?w=x@db/orders?ssl_mode=1",
+       {"postgresql://db/orders?ssl_mode=require",
         "postgres://me@/?sslmode=require&ssl=true&ssl_mode=require&port=1"}) {
-    EXPECT_NE(RefusalOf(url).find("ssl_mode is none"), std::string::npos) << url;
+    EXPECT_NE(RefusalOf(url).find("\"ssl_mode\""), std::string::npos) << url;
   }
 }
 

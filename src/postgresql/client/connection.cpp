@@ -8,7 +8,6 @@
 #include <cstring>
 #include <exception>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "platform/fork_generation.h"
@@ -107,17 +106,6 @@ std::string_view StateIn(std::string_view message) {
   return {};
 }
 
-/// What the system said of the connection, as ": Connection refused"; empty if nothing known. The
-/// rest of the message names hosts and roles.
-std::string SystemErrorIn(std::string_view message) {
-  for (const int code : {ECONNREFUSED, ENOENT, EACCES, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH,
-                         ECONNRESET, EMFILE, ENFILE}) {
-    const std::string text = std::generic_category().message(code);
-    if (message.find(text) != message.npos) return ": " + text;
-  }
-  return {};
-}
-
 int MillisecondsUntil(Deadline deadline) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -155,33 +143,6 @@ struct Arrays {
   std::vector<const char*> data;
   std::vector<int> lengths, formats;
 };
-
-/// The option of the URL, or of libpq's environment, whose value libpq does not know; null: it does
-/// not say so, or not in English. Its message has the value too, which may be a part of a password.
-const char* RefusedOption(std::string_view message) {
-  static constexpr std::array kOptions{"sslmode",
-                                       "port",
-                                       "channel_binding",
-                                       "gssencmode",
-                                       "ssl_min_protocol_version",
-                                       "require_auth",
-                                       "ssl_max_protocol_version",
-                                       "sslcertmode",
-                                       "keepalives",
-                                       "keepalives_idle",
-                                       "keepalives_interval",
-                                       "keepalives_count",
-                                       "tcp_user_timeout"};
-  const auto is_refused = [&](const std::string& option) {
-    return message.find("invalid " + option) != message.npos ||
-           message.find("connection option \"" + option + "\"") != message.npos;
-  };
-  if (message.find("parse network address") != message.npos) return "hostaddr";
-  if (message.find("definition of service") != message.npos) return "service";
-  if (message.find("SSL protocol version range") != message.npos) return "ssl_min_protocol_version";
-  const auto* const found = std::ranges::find_if(kOptions, is_refused);
-  return found == kOptions.end() ? nullptr : *found;
-}
 
 }  // namespace
 
@@ -253,32 +214,23 @@ void Connection::RefuseConnection(bool alone) {
   const std::string_view message = PQerrorMessage(connection_);
   const std::string_view state = StateIn(message);
   const auto mentions = [&](const char* word) { return message.find(word) != message.npos; };
-  const char* why = LastingReason(state, state.empty() ? std::string_view() : message);
-  if (PQconnectionNeedsPassword(connection_) != 0) why = "it wants a password";
-  const char* const standby = PQparameterStatus(connection_, "in_hot_standby");
-  // A pooler may not tell it: then libpq asks the server.
-  if ((standby != nullptr && std::string_view(standby) == "on") || mentions("hot standby mode")) {
-    if (!alone) Lose("no host takes writes: one is a standby");  // which may be promoted
-    why = "it is a standby";
-  }
-  const char* const option = state.empty() ? RefusedOption(message) : nullptr;
+  // libpq quotes values of options before it has a host and a port, and they may be a part of a
+  // password.
+  const bool names_host = message.starts_with("connection to server");
+  const bool is_value =
+      state.empty() && (mentions("invalid ") || mentions("parse network address") ||
+                        mentions("definition of service"));
+  Loss loss(names_host ? std::string(message.substr(0, message.find('\n')))
+            : is_value ? "libpq does not take the value of an option"
+                       : "the connection cannot be made");
+  const char* const why = LastingReason(state, state.empty() ? std::string_view() : message);
+  if (why != nullptr) loss.text += std::string(": ") + why;
   const bool broke = mentions("SYSCALL") || mentions("EOF") || mentions("closed unexpectedly");
-  if (state.empty() && option == nullptr && !broke &&
-      (mentions("SSL") || mentions("certificate"))) {
-    why =
-        "TLS: the certificate is not trusted or not for this host, or one side has no TLS "
-        "(sslmode is verify-full to other hosts, unless the URL says otherwise)";
-  }
-  if (why == nullptr && option == nullptr) {
-    const std::string what = mentions("translate host name") ? "the name of the host is not known"
-                                                             : "the connection cannot be made";
-    Lose(what +
-         (state.empty() ? SystemErrorIn(message) : " (SQLSTATE " + std::string(state) + ")"));
-  }
-  Loss loss(why != nullptr
-                ? std::string("the server refuses the connection: ") + why
-                : std::string("the value of ") + option + " is not one that libpq takes");
-  loss.for_good = true;
+  const bool is_tls = state.empty() && !broke && (mentions("SSL") || mentions("certificate"));
+  // With other hosts it may be promoted.
+  const bool is_standby = alone && mentions("hot standby mode");
+  loss.for_good = why != nullptr || is_value || is_tls || is_standby ||
+                  PQconnectionNeedsPassword(connection_) != 0;
   throw loss;
 }
 

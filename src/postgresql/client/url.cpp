@@ -13,8 +13,6 @@
 namespace doclock::postgresql {
 namespace {
 
-constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-
 using Options = std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)>;
 
 const PQconninfoOption* Find(const Options& options, std::string_view name) {
@@ -23,26 +21,13 @@ const PQconninfoOption* Find(const Options& options, std::string_view name) {
   return option->keyword != nullptr ? option : nullptr;
 }
 
-/// The first option that libpq does not know; empty: there is none, or it might be a part of a
-/// password.
-std::string UnknownOption(std::string_view url) {
-  url.remove_prefix(std::min(url.find("://") + 3, url.size()));
-  const std::size_t user = url.find_first_of("@/");
-  if (user != url.npos && url[user] == '@') url.remove_prefix(user + 1);
-  const std::size_t query = url.find('?');
-  if (query == url.npos || url.find('@', query) != url.npos) return {};
-  const Options known(PQconninfoParse("", nullptr), PQconninfoFree);
-  for (std::string_view rest = url.substr(query); known && !rest.empty();) {
-    rest.remove_prefix(1);
-    const std::string_view option = rest.substr(0, rest.find('&'));
-    const std::string_view name = option.substr(0, option.find('='));
-    const bool is_name =
-        name.size() < option.size() && name.find_first_not_of(kLetters) == name.npos;
-    if (!is_name || name.ends_with("password")) break;
-    if (name != "ssl" && Find(known, name) == nullptr) return std::string(name);
-    rest.remove_prefix(option.size());
-  }
-  return {};
+/// What libpq says of an option that it does not know; empty if that may be a part of a password.
+std::string OfUnknownOption(const std::string& url, std::string_view said) {
+  const std::size_t query = std::min(url.find('?'), url.size());
+  const bool is_safe = said.starts_with("invalid URI query parameter") &&
+                       url.find_first_of("@%", query) == url.npos &&
+                       url.find("password", query) == url.npos;
+  return is_safe ? ": " + std::string(said.substr(0, said.find('\n'))) : "";
 }
 
 bool HasValue(const Options& options, std::string_view name) {
@@ -167,14 +152,15 @@ std::string Pinned(const Options& options) {
 }  // namespace
 
 Url ParseUrl(const std::string& text) {
-  const Options options(PQconninfoParse(text.c_str(), nullptr), PQconninfoFree);
+  char* error = nullptr;
+  const Options options(PQconninfoParse(text.c_str(), &error), PQconninfoFree);
+  const std::unique_ptr<char, void (*)(void*)> said(error, PQfreemem);
   const bool is_url = text.starts_with("postgresql://") || text.starts_with("postgres://");
   if (!options || !is_url) {
-    const std::string unknown = is_url ? UnknownOption(text) : "";
     throw std::invalid_argument(
         "doclock: the URL is not one of PostgreSQL: postgresql://HOST/DATABASE, with options that"
         " libpq knows" +
-        (unknown.empty() ? "" : ", and " + unknown + " is none"));
+        OfUnknownOption(text, said ? said.get() : ""));
   }
   const auto names = Parts(ValueOf(options, "host"));
   const auto addresses = Parts(ValueOf(options, "hostaddr"));
