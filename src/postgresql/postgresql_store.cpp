@@ -126,7 +126,7 @@ class PostgresqlDatabase final : public locking::Database {
       ours = *std::ranges::find(collections_, static_cast<PostgresqlCollection*>(&collection),
                                 &std::shared_ptr<PostgresqlCollection>::get);
     }
-    return listener_->Watch(std::move(ours), std::move(listener));
+    return listener_->Watch(ours, std::move(listener));
   }
 
   [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(

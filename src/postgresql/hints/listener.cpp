@@ -11,8 +11,6 @@
 #include <utility>
 
 #include "doclock/errors.h"
-#include "platform/fork_generation.h"
-#include "platform/signals_blocked.h"
 #include "platform/standard_numbers.h"
 #include "postgresql/client/quoted.h"
 
@@ -73,97 +71,29 @@ bool WakePipe::Wait(int socket, int milliseconds) const {
   return ready != 0;
 }
 
-class Listener::Watcher final : public Subscription {
- public:
-  explicit Watcher(std::unique_ptr<Subscription> watch) : watch_(std::move(watch)) {}
-  Watcher(const Watcher&) = delete;
-  Watcher& operator=(const Watcher&) = delete;
-  ~Watcher() override {
-    watch_.reset();
-    if (listener_) listener_->Remove();
-  }
-  void KeepUp(std::shared_ptr<Listener> listener) noexcept { listener_ = std::move(listener); }
-
- private:
-  std::unique_ptr<Subscription> watch_;
-  std::shared_ptr<Listener> listener_;
-};
-
-Listener::Listener(Pool& pool, std::int64_t instance)
-    : pool_(pool), instance_(instance), generation_(platform::ForkGeneration()) {}
-
-std::unique_ptr<Subscription> Listener::Watch(std::shared_ptr<PostgresqlCollection> collection,
-                                              HintListener listener) {
-  auto watcher = std::make_unique<Watcher>(collection->watchers().Add(std::move(listener)));
-  Add(std::move(collection));
+std::unique_ptr<Subscription> Listener::Watch(
+    const std::shared_ptr<PostgresqlCollection>& collection, HintListener listener) {
+  auto watch = collection->watchers().Add(std::move(listener));
   {
-    const std::lock_guard guard(thread_mutex_);
-    if (!runs_) Start();
-    ++watchers_;
-    watcher->KeepUp(shared_from_this());
+    const std::lock_guard guard(mutex_);
+    const bool is_new = std::ranges::find(collections_, collection) == collections_.end();
+    if (is_new) collections_.push_back(collection);
   }
-  pipe_.Wake();
-  return watcher;
+  return Keep(std::move(watch));
 }
 
-void Listener::Add(std::shared_ptr<PostgresqlCollection> collection) {
-  const std::lock_guard guard(mutex_);
-  if (std::ranges::find(collections_, collection) != collections_.end()) return;
-  collections_.push_back(std::move(collection));
-}
-
-void Listener::Remove() noexcept {
-  if (generation_ != platform::ForkGeneration()) return;  // the thread is the parent's
-  {
-    const std::lock_guard guard(thread_mutex_);
-    --watchers_;
-  }
-  pipe_.Wake();
-}
-
-void Listener::Close() noexcept {
-  {
-    const std::lock_guard guard(thread_mutex_);
-    closed_ = true;
-  }
-  pipe_.Wake();
-  if (thread_.joinable()) thread_.join();
-}
-
-void Listener::Start() {
-  const platform::SignalsBlocked blocked;
-  if (thread_.joinable()) thread_.join();  // it has ended
-  try {
-    thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error& error) {
-    throw StoreException(Errc::kUnavailable,
-                         std::string("doclock: no thread to listen with: ") + error.what());
-  }
-  runs_ = true;
-}
-
-bool Listener::IsWanted() {
-  const std::lock_guard guard(thread_mutex_);
-  return watchers_ > 0 && !closed_;
-}
-
-bool Listener::GoesOn() {
-  const std::lock_guard guard(thread_mutex_);
-  return runs_ = watchers_ > 0 && !closed_;
-}
-
-void Listener::Run() {
-  while (GoesOn()) {
+std::function<void()> Listener::Listen() {
+  return [this] {
     try {
-      Listen();
+      Run();
     } catch (const std::exception&) {
       // The server is away, or memory is short.
       pipe_.Wait(-1, kPauseMs);
     }
-  }
+  };
 }
 
-void Listener::Listen() {
+void Listener::Run() {
   const std::unique_ptr<Connection> connection = pool_.ConnectToNewest(Soon());
   std::vector<bool> asked;
   const auto goes_on = [&] { return IsWanted() && !pool_.IsOld(*connection); };

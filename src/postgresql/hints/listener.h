@@ -3,14 +3,15 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "document/watchers.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/tables/postgresql_collection.h"
 
@@ -53,36 +54,23 @@ class WakePipe {
   int ends_[2] = {-1, -1};
 };
 
-/// Hears the hints of other stores while anything is watched, on a thread and a connection of its
-/// own.
-class Listener : public std::enable_shared_from_this<Listener> {
+/// Hears the hints of other stores while anything is watched, over a connection of its own. The
+/// pool outlives its thread.
+class Listener final : public WhileWatched {
  public:
-  /// @param instance of this store: hints for others are passed over. `pool` outlives this.
-  Listener(Pool& pool, std::int64_t instance);
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-  ~Listener() = default;
+  /// @param instance of this store: hints for others are passed over
+  Listener(Pool& pool, std::int64_t instance) : pool_(pool), instance_(instance) {}
 
   /// Hears those of this collection too, from soon on, and tells other stores to send them while it
   /// has watchers. Thread-safe. @throws StoreException
-  std::unique_ptr<Subscription> Watch(std::shared_ptr<PostgresqlCollection> collection,
+  std::unique_ptr<Subscription> Watch(const std::shared_ptr<PostgresqlCollection>& collection,
                                       HintListener listener);
-  /// Hears nothing more. Subscriptions may outlive it. Called before the pool goes.
-  void Close() noexcept;
 
  private:
-  class Watcher;
-
-  void Add(std::shared_ptr<PostgresqlCollection> collection);
-  void Remove() noexcept;  ///< A watcher.
-  void Start();
-  void Run();
-  /// Is anything watched, and this not closed?
-  bool IsWanted();
-  /// The same, and the last call of the thread if it is not.
-  bool GoesOn();
+  std::function<void()> Listen() override;
+  void Changed(int) noexcept override { pipe_.Wake(); }
   /// Until the connection is lost, or this ends.
-  void Listen();
+  void Run();
   /// Listens to collections that were added behind those of `asked`, and asks for hints of those
   /// that have watchers now, as `asked` says then. Asks the server whether it is there, if `ask`.
   void Update(Connection& connection, std::vector<bool>& asked, bool ask);
@@ -91,13 +79,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   Pool& pool_;
   const std::int64_t instance_;
-  const std::uint32_t generation_;
   const WakePipe pipe_;
-  std::mutex thread_mutex_;  ///< Of the thread and the watchers.
-  std::size_t watchers_ = 0;
-  bool closed_ = false;
-  bool runs_ = false;  ///< The thread goes on if anything is watched.
-  std::thread thread_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<PostgresqlCollection>> collections_;
 };
