@@ -52,8 +52,8 @@ changelog_has_notes() { [[ -n $(notes | tr -d '[:space:]') ]]; }
 nothing_unreleased() { ! awk '/^## \[Unreleased\]/ {on = 1; next} /^## \[/ {on = 0} on && NF' CHANGELOG.md | grep -q .; }
 documents_name_version() {
   local minor=${version%.*} missing=0
-  grep -q "doclock/$version" README.md || { echo "README.md does not name doclock/$version"; missing=1; }
-  grep -q "find_package(doclock $minor " README.md || { echo "README.md does not name find_package(doclock $minor ...)"; missing=1; }
+  grep -q "doclock/$version" docs/how-to/adding-doclock.md || { echo "docs/how-to/adding-doclock.md does not name doclock/$version"; missing=1; }
+  grep -q "find_package(doclock $minor " docs/how-to/adding-doclock.md || { echo "docs/how-to/adding-doclock.md does not name find_package(doclock $minor ...)"; missing=1; }
   grep -qx "$version" docs/tutorial.md || { echo "docs/tutorial.md does not show $version"; missing=1; }
   grep -q "\"version\": \"$version\"" packaging/vcpkg/ports/doclock/vcpkg.json || { echo "the vcpkg port has another version"; missing=1; }
   return "$missing"
