@@ -18,15 +18,15 @@ from playwright.sync_api import TimeoutError as TooLate, sync_playwright
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 # What a reader types, and a page that has to be among the first answers.
 SEARCHES = {
-    "InDoubtException": "doubt",
-    "fence": "fence",
+    "InDoubtException": "errors",
+    "fence": "fences",
     "exit code": "command",
     "Redisson": "comparison",
     "max_holders": "options",
     "conan": "index",
     "work queue": "work-queue",
     "who holds a lock": "holders",
-    "paused process": "deadline",
+    "paused process": "concepts",
     "conanfile": "adding-doclock",
     "without a database": "first-service",
     "break a lock": "holders",
