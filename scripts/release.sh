@@ -70,7 +70,6 @@ if [[ $mode == check ]]; then
   check "the documents name this version" documents_name_version
   if [[ -n $tag ]]; then check "the tag fits the version" tag_fits; else check "there is no tag v$version yet" tag_is_new; fi
   check "the pictures are made from their sources" scripts/pictures.sh --check
-  check "the tests that the documents name exist" python3 scripts/check_test_names.py
   check "the recipe for Conan Center has this version" scripts/conan_center.sh --check
   check "the workflows are well-formed" scripts/check_workflows.sh
   cat <<TEXT

@@ -12,8 +12,19 @@ namespace doclock::histories {
 /// Every line has "t", the nanoseconds of the machine's monotonic clock, which all processes share
 /// and no test falsifies; "w", the wall clock in ms as the process sees it; "p", the process; and
 /// "e", the event: "call", "ok", "fail" (nothing was done), "doubt", "try" (a write that follows),
-/// "held", or what the queue tells (WatchQueue). docs/maintaining/testing.md lists the fields of
-/// each.
+/// "held", or what the queue tells (WatchQueue).
+///
+/// A "call" has "id", "op", "key"; of a write "prev", "write" and the "grant" that it is made
+/// under; of a transaction these for each of its "writes". "ok", "fail" and "doubt" have the
+/// call's "id", and "grant", "fence", "read", "version", "versions", "reads" as far as there are
+/// such. A call without any of them is in doubt. "try" has what the function of an Update is about
+/// to write; "held" the "grant" that was held at "t".
+///
+/// With kill-waiters there are also "stands" (the store has confirmed that a waiter's entry stands
+/// in the queue; the attempt was sent at "sent"), "passed on" (the lock was granted from the
+/// queue) and, of the nemesis, "killed" ("process") and "queue" (the documented times, in ms).
+/// With partitions the nemesis also writes "cut" ("what", "member", whether that was the primary),
+/// "primary lost" and "cut ends".
 class Record {
  public:
   Record(const std::string& file, int process);

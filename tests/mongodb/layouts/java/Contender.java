@@ -1,5 +1,12 @@
 // The real locks for Java as a contender of tests/mongodb/layouts: DOCLOCK_TEST_PEER_PESSIMISTICLOCK names a program
-// that runs this one with the arguments that it is given. See docs/maintaining/testing.md.
+// that runs this one with the arguments that it is given:
+//
+//     DEFAULT_LOCK_TTL_MILLIS="$7" exec java -cp "$CLASS_PATH" Contender "$@" 2>/dev/null
+//
+// The class path has the classes of iuliangoriac/mongo-lock at c212380 (mvn -DskipTests package
+// dependency:copy-dependencies, on Java 17 with java.version set to 17). Then
+//
+//     ctest --preset test -R '(Beside|LayoutFailover).*pessimistic'
 
 import com.mongodb.client.MongoClient;
 import com.mongodb.client.MongoClients;
