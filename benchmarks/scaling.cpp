@@ -1,5 +1,5 @@
 /// What a deployment makes: cycles of lock and release, waiters, documents. There are no floors
-/// here. docs/reference/scaling.md shows the figures, and scaling_model.py predicts them from round
+/// here. docs/reference/performance.md shows the figures, and scaling_model.py predicts them from round
 /// trip and flush, which are measured too.
 
 #include <fcntl.h>

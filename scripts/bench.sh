@@ -14,8 +14,7 @@ DOCLOCK_BENCH_POSTGRESQL is a URL. The latter are built if build/release was con
 DOCLOCK_WITH_POSTGRESQL=ON.
 
   --programs REGEX   only programs whose name matches as a whole: 'sqlite|memory', or 'mongodb_.*'
-  --keep             keep the rounds in docs/figures, and make the tables and pictures of docs/reference/performance.md and
-                     scaling.md
+  --keep             keep the rounds in docs/figures, and make the tables and pictures of docs/reference/performance.md
   --no-build         install and build nothing
   ARGUMENT           goes to every program: --benchmark_filter=Renewals --benchmark_repetitions=5
 

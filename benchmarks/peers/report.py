@@ -2,7 +2,7 @@
 """Makes tables and pictures of the rounds that run.py wrote.
 
 usage: report.py RAW [FOLDER]   prints the tables; with FOLDER also draws peers.svg and peers.png there (matplotlib)
-       report.py --docs         makes docs/figures/peers.svg and the tables of docs/reference/peers.md from docs/figures/rounds/peers.jsonl
+       report.py --docs         makes docs/figures/peers.svg and their tables in docs/reference/performance.md from docs/figures/rounds/peers.jsonl
        report.py --check        only compares them with that file; needs no matplotlib
 """
 import collections
@@ -14,7 +14,7 @@ import sys
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "reference" / "peers.md"
+PAGE = ROOT / "docs" / "reference" / "performance.md"
 KEPT = ROOT / "docs" / "figures" / "rounds" / "peers.jsonl"
 PICTURE = ROOT / "docs" / "figures" / "peers.svg"
 
@@ -276,7 +276,7 @@ def documents(check):
     if check:
         drawn = PICTURE.exists() and PICTURE.read_text(encoding="utf-8").endswith(mark())
         if page != wanted or not drawn:
-            sys.exit("report: docs/reference/peers.md or docs/figures/peers.svg is not made from docs/figures/rounds/peers.jsonl; "
+            sys.exit("report: docs/reference/performance.md or docs/figures/peers.svg is not made from docs/figures/rounds/peers.jsonl; "
                      "run benchmarks/peers/report.py --docs")
         return
     draw(rounds, [PICTURE])

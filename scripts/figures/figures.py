@@ -3,8 +3,8 @@
 
     figures.py table RESULTS.json...    prints results of Google Benchmark as one table
     figures.py keep RESULTS.json...     puts their rounds into docs/figures/rounds, one file for each program
-    figures.py make                     writes the tables into docs/reference/performance.md and scaling.md, and the
-                                        pictures docs/figures/*.svg
+    figures.py make                     writes the tables into docs/reference/performance.md, and the pictures
+                                        docs/figures/*.svg
     figures.py --check                  fails if `make` would change anything
 
 docs/figures/works.toml describes the works, and scaling.py those of bench_scaling. A table stands between
@@ -56,8 +56,8 @@ def made():
     page = DOCUMENT.read_text(encoding="utf-8")
     if missing := set(texts) - {match[1] for match in PLACE.findall(page)}:
         sys.exit(f"figures: docs/reference/performance.md has no place for {', '.join(sorted(missing))}")
-    found[DOCUMENT] = PLACE.sub(lambda match: f"{match[1]}\n{texts[match[2]]}\n\n{match[3]}", page)
-    found[scaling.DOCUMENT] = scaling.made(works)
+    page = PLACE.sub(lambda match: f"{match[1]}\n{texts[match[2]]}\n\n{match[3]}", page)
+    found[DOCUMENT] = scaling.made(page, works)
     return found
 
 

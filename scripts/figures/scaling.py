@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How far it scales: what bench_scaling measured, kept in docs/figures/scaling.json, and the tables of
-docs/reference/scaling.md that are made from it, beside the predictions of benchmarks/scaling_model.py.
+docs/reference/performance.md that are made from it, beside the predictions of benchmarks/scaling_model.py.
 
 Run by itself, it prints predicted and measured cycles, and fails if a prediction is off by more than 1.5 times."""
 import datetime
@@ -15,7 +15,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import scaling_model as model  # noqa: E402
 
-DOCUMENT = ROOT / "docs" / "reference" / "scaling.md"
 FACTOR = 1.5
 PLACE = re.compile(r"(<!-- scaling: (\w+) -->\n).*?(<!-- end of scaling -->)", re.DOTALL)
 COUNTERS = ("ms", "rate", "low", "high", "p50_ms", "client_us", "bytes")
@@ -224,10 +223,9 @@ def texts(kept, works):
             "examples": examples(kept)}
 
 
-def made(works):
-    """The text of the page."""
+def made(page, works):
+    """The page, with what stands between its marks made anew."""
     found = texts(kept(), works)
-    page = DOCUMENT.read_text(encoding="utf-8")
     return PLACE.sub(lambda match: f"{match[1]}\n{found[match[2]]}\n\n{match[3]}", page)
 
 
