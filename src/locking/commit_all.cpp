@@ -1,6 +1,5 @@
 #include "locking/commit_all.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -12,17 +11,12 @@
 namespace doclock::locking {
 namespace {
 
-std::vector<Change> Sorted(const CommitOp& commit, const std::vector<std::size_t>& order) {
-  std::vector<Change> sorted;
-  sorted.reserve(order.size());
-  for (const std::size_t i : order) sorted.emplace_back(*commit.ops[i]);
-  return sorted;
-}
-
 /// Loads all documents; returns them in the order of the operations.
 std::vector<Change> Load(Unit& unit, const CommitOp& commit,
                          const std::vector<std::size_t>& order) {
-  std::vector<Change> sorted = Sorted(commit, order);
+  std::vector<Change> sorted;
+  sorted.reserve(order.size());
+  for (const std::size_t i : order) sorted.emplace_back(*commit.ops[i]);
   unit.Load(sorted);
   std::vector<std::size_t> place_of(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) place_of[order[i]] = i;
@@ -32,20 +26,16 @@ std::vector<Change> Load(Unit& unit, const CommitOp& commit,
   return given;
 }
 
-/// Returns whether nothing was stored, and something has to be restated.
-bool RunOnce(Unit& unit, CommitOp& commit, const std::vector<std::size_t>& order) {
+void RunOnce(Unit& unit, CommitOp& commit, const std::vector<std::size_t>& order) {
   Reopen(commit);
   std::vector<Change> changes = Load(unit, commit, order);
-  const bool restated = std::any_of(changes.begin(), changes.end(),
-                                    [](const Change& change) { return change.restated; });
   for (std::size_t i = 0; i < changes.size(); ++i) {
     StoreOp& op = *commit.ops[i];
     Decide(op, changes[i], unit);
     if (op.status == OpStatus::kDone) continue;
-    KeepOnly(op, commit);
-    return restated;
+    return KeepOnly(op, commit);
   }
-  if (commit.join && !Join(commit, unit.Native())) return restated;
+  if (commit.join && !Join(commit, unit.Native())) return;
   unit.Commit(changes);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const OpStatus outcome = changes[i].outcome;
@@ -53,10 +43,8 @@ bool RunOnce(Unit& unit, CommitOp& commit, const std::vector<std::size_t>& order
     StoreOp& op = *commit.ops[i];
     op.status = outcome;
     op.detail = std::move(changes[i].detail);
-    KeepOnly(op, commit);
-    return restated;
+    return KeepOnly(op, commit);
   }
-  return false;
 }
 
 }  // namespace
@@ -69,10 +57,8 @@ void CommitAll(Database& database, CommitOp& commit, Deadline deadline) {
   const std::vector<std::size_t> order = PlacesInOrder(commit);
   if (IsFaulty(commit, order)) return;
   RunGuarded(commit, [&] {
-    const bool restate = RunUnit(database, Access::kWriteAll, deadline,
-                                 [&](Unit& unit) { return RunOnce(unit, commit, order); });
-    // In a step of its own: nothing else of a transaction that was refused is stored.
-    if (restate) Restate(database, Sorted(commit, order), deadline);
+    RunUnit(database, Access::kWriteAll, deadline,
+            [&](Unit& unit) { RunOnce(unit, commit, order); });
   });
 }
 

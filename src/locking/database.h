@@ -97,9 +97,6 @@ struct Change {
   /// Committed, one of several: another client was quicker, and it is not stored. The program
   /// leaves it to a unit of its own.
   bool raced = false;
-  /// Loaded: `was` is not what is stored (the leases of another run of the clock begin anew). The
-  /// first write that meets it has to store it, whatever it decides.
-  bool restated = false;
 
   /// Decided: the document from now on; nothing: it stays as it is, but for an edit in place.
   std::optional<Entry> now = std::nullopt;
@@ -146,7 +143,6 @@ struct Candidate {
   bool has_body = false;  ///< Does it hold anything besides its lock?
   /// Its lock is not what this library writes; of `lock` the group counts.
   bool malformed = false;
-  bool restated = false;           ///< See Change.
   std::string why_malformed = {};  ///< See LockRow.
 };
 

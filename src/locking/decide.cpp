@@ -159,7 +159,7 @@ void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
   // A refused attempt that left nothing writes nothing.
   const bool changed =
       op.status == OpStatus::kDone ? !op.passed_on : entry.lock != document.was->lock;
-  if (!changed && !document.restated) document.now.reset();
+  if (!changed) document.now.reset();
 }
 
 void Decide(StoreOp& op, Change& document, Unit& unit) {
@@ -170,32 +170,10 @@ void Decide(StoreOp& op, Change& document, Unit& unit) {
   } else {
     try {
       Visit(op, [&](auto& one) { Decide(one, document, unit); });
-      // Whoever only looks would see the leases begin anew for ever.
-      if (document.restated && !document.IsDecided() && op.kind != OpKind::kRead) document.Edit();
     } catch (const DocumentException& error) {
       // A body that cannot be dumped, or merged into the stored one. Nothing was decided yet.
       op.Fail(Errc::kDocument, error.what());
     }
-  }
-}
-
-void Restate(Database& database, const std::vector<Change>& documents, Deadline deadline) {
-  if (documents.empty()) return;
-  const auto run = [&](Unit& unit) {
-    std::vector<Change> changes;
-    for (const Change& document : documents) {
-      const OpKey key(*document.key, document.hash);
-      changes.emplace_back(*document.collection, key).lock_only = document.lock_only;
-    }
-    unit.Load(changes);
-    std::erase_if(changes, [](const Change& change) { return !change.restated; });
-    for (Change& change : changes) change.Edit();
-    if (!changes.empty()) unit.Commit(changes);
-  };
-  try {
-    RunUnit(database, Access::kWrite, deadline, run);
-  } catch (const Error&) {
-    // Whoever met them has its answer all the same.
   }
 }
 

@@ -15,11 +15,6 @@ void Decide(StoreOp& op, Change& document, Unit& unit);
 /// Decides a renewal or a read where the document stands, without a Change. Null: there is none.
 void DecideInPlace(StoreOp& op, Entry* entry, TimePoint now);
 
-/// Stores those of the locks that have to be restated, after an operation that stores nothing:
-/// whoever makes only such ones would see the leases begin anew for ever. If it fails, the next one
-/// tries again. @param documents in the order in which all clients load, not yet loaded
-void Restate(Database& database, const std::vector<Change>& documents, Deadline deadline);
-
 /// Decides an acquire of a document that is there.
 void DecideAcquire(AcquireOp& op, Change& document, Unit& unit);
 

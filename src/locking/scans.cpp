@@ -89,9 +89,8 @@ std::vector<Change> LocksOf(Collection& collection, std::span<const Key> keys) {
 }
 
 /// May a search find something? It keeps no writer waiting. False: it has told when another one is
-/// worthwhile, and `restated` are the locks that it met and that have to be restated.
-bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline,
-             std::vector<Key>& restated) {
+/// worthwhile.
+bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline) {
   // What is immediate keeps writers waiting when it reads, because it shows one moment.
   const bool immediate = database.traits().immediate;
   const Access access = immediate ? Access::kWrite : Access::kRead;
@@ -102,22 +101,20 @@ bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline d
       found = true;
       return false;
     });
-    if (!found) restated = TellFreeIn(unit, filter, now, op);
+    if (!found) TellFreeIn(unit, filter, now, op);
     return found;
   });
 }
 
-/// Keys of some documents behind `after` whose locks are over, or have to be restated. Advances
-/// `after`; empty: there are no more. A page at a time, without keeping writers away.
+/// Keys of some documents behind `after` whose locks are over. Advances `after`; empty: there are
+/// no more. A page at a time, without keeping writers away.
 std::vector<Key> FindOver(Database& database, Collection& collection, std::int64_t limit,
                           std::string& after, Deadline deadline) {
   return RunUnit(database, Access::kRead, deadline, [&](Unit& unit) {
     std::vector<Key> keys;
     after = unit.ScanOver(collection, after, [&](Candidate&& candidate) {
       const bool over = !candidate.malformed && rules::IsPurgeable(candidate.lock, unit.Now());
-      if (over || candidate.restated) {
-        keys.push_back(std::move(candidate.key));
-      }
+      if (over) keys.push_back(std::move(candidate.key));
       return static_cast<std::int64_t>(keys.size()) < std::min(limit, kFoundAtOnce);
     });
     std::sort(keys.begin(), keys.end());  // the order in which all clients load
@@ -128,20 +125,16 @@ std::vector<Key> FindOver(Database& database, Collection& collection, std::int64
 std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> keys) {
   std::vector<Change> changes = LocksOf(collection, keys);
   unit.Load(changes);
-  std::vector<const Change*> over;
   bool decided = false;
   for (Change& change : changes) {
-    if (change.was != nullptr && rules::IsPurgeable(change.was->lock, unit.Now())) {
-      rules::Purge(change.Edit().lock);
-      over.push_back(&change);
-    } else if (change.restated) {
-      change.Edit();
-    }
-    decided = decided || change.IsDecided();
+    if (change.was == nullptr || !rules::IsPurgeable(change.was->lock, unit.Now())) continue;
+    rules::Purge(change.Edit().lock);
+    decided = true;
   }
-  if (decided) unit.Commit(changes);
-  return std::count_if(over.begin(), over.end(),
-                       [](const Change* change) { return change->outcome == OpStatus::kDone; });
+  if (!decided) return 0;
+  unit.Commit(changes);
+  return std::count_if(changes.begin(), changes.end(),
+                       [](const Change& change) { return change.outcome == OpStatus::kDone; });
 }
 
 std::int64_t PurgeOf(Database& database, Collection& collection, std::span<const Key> keys,
@@ -200,11 +193,10 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
                  Deadline deadline) {
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
   try {
-    std::vector<Key> restated;
     if (filter.lock_state() == Filter::LockState::kLocked ||
-        (op.asks_free_in && !MayFind(database, filter, op, deadline, restated))) {
+        (op.asks_free_in && !MayFind(database, filter, op, deadline))) {
       op.status = OpStatus::kMissing;
-      return Restate(database, LocksOf(*op.collection, restated), deadline);
+      return;
     }
   } catch (const Error& error) {
     return op.Fail(error.errc(), error.what());
@@ -215,7 +207,7 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
   });
 }
 
-std::vector<Key> TellFreeIn(Unit& unit, const Filter& filter, const WallTime& now, AcquireOp& op) {
+void TellFreeIn(Unit& unit, const Filter& filter, const WallTime& now, AcquireOp& op) {
   using std::chrono::milliseconds;
   op.free_in = milliseconds::max();
   if (now) {
@@ -232,14 +224,11 @@ std::vector<Key> TellFreeIn(Unit& unit, const Filter& filter, const WallTime& no
   std::sort(held.begin(), held.end());  // the order in which all clients load
   std::vector<Change> locks = LocksOf(*op.collection, held);
   unit.Load(locks);
-  std::vector<Key> restated;
   for (const Change& lock : locks) {
     if (lock.was == nullptr) continue;
     const milliseconds left = lock.was->lock.lease.Left(unit.Now());
     op.free_in = std::clamp(left, milliseconds(0), *op.free_in);
-    if (lock.restated) restated.push_back(*lock.key);
   }
-  return restated;
 }
 
 std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,

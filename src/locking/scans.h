@@ -22,11 +22,11 @@ DOCLOCK_EXPORT void ReadTogether(Database& database, std::span<StoreOp* const> r
                                  Deadline deadline);
 DOCLOCK_EXPORT void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
                                 Deadline deadline);
-/// Fills in AcquireOp::free_in of a search that found nothing. Returns the locks that it met and
-/// that have to be restated. @param now the time of day, if the filter has Due: see Unit::WallTime
-DOCLOCK_EXPORT std::vector<Key> TellFreeIn(
-    Unit& unit, const Filter& filter,
-    const std::optional<std::chrono::system_clock::time_point>& now, AcquireOp& op);
+/// Fills in AcquireOp::free_in of a search that found nothing. @param now the time of day, if the
+/// filter has Due: see Unit::WallTime
+DOCLOCK_EXPORT void TellFreeIn(Unit& unit, const Filter& filter,
+                               const std::optional<std::chrono::system_clock::time_point>& now,
+                               AcquireOp& op);
 DOCLOCK_EXPORT std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,
                                   Deadline deadline);
 DOCLOCK_EXPORT LockPage ListLocks(Database& database, Collection& collection,

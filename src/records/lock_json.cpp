@@ -133,12 +133,12 @@ LockState StateFrom(const Json& json) {
   return lock;
 }
 
-/// Times of another run of the clock tell only lengths.
-void BeginAnew(LockState& lock, TimePoint now) noexcept {
+/// Times of another run of the clock tell only lengths, which count from this run's beginning.
+void BeginAnew(LockState& lock) noexcept {
   const auto closed_for = lock.closed_until - lock.lease.since;
-  lock.closed_until = closed_for.count() > 0 ? now + closed_for : TimePoint{};
-  if (lock.lease.since != TimePoint{}) lock.lease.since = lock.granted = now;
-  for (Share& share : lock.shares) share.lease.since = share.granted = now;
+  lock.closed_until = TimePoint(std::max(closed_for, TimePoint::duration::zero()));
+  lock.lease.since = lock.granted = TimePoint{};
+  for (Share& share : lock.shares) share.lease.since = share.granted = TimePoint{};
   lock.queue.clear();  // those waiters are gone, or place themselves anew
 }
 
@@ -161,11 +161,10 @@ nlohmann::json ToJson(const LockState& lock, const std::string& run) {
   return json;
 }
 
-std::optional<ReadLock> FromJson(const nlohmann::json& json, const std::string& run,
-                                 TimePoint now) {
+std::optional<LockState> FromJson(const nlohmann::json& json, const std::string& run) {
   try {
-    ReadLock lock{StateFrom(json), json.at("run").get_ref<const std::string&>() != run};
-    if (lock.begun_anew) BeginAnew(lock.state, now);
+    LockState lock = StateFrom(json);
+    if (json.at("run").get_ref<const std::string&>() != run) BeginAnew(lock);
     return lock;
   } catch (const std::exception&) {
     return std::nullopt;

@@ -18,15 +18,9 @@ DOCLOCK_EXPORT nlohmann::json ToJson(const rules::LockState& lock, const std::st
 /// The part of it that names an owner.
 DOCLOCK_EXPORT nlohmann::json OwnerJson(const LockHolder& owner);
 
-/// A lock that was read.
-struct ReadLock {
-  rules::LockState state;
-  /// Its times are of another run of the clock: `state` has leases that begin now.
-  bool begun_anew = false;
-};
-
-/// Nothing if the object is not what ToJson writes.
-DOCLOCK_EXPORT std::optional<ReadLock> FromJson(const nlohmann::json& json, const std::string& run,
-                                                TimePoint now);
+/// Reads a lock; nothing if the object is not what ToJson writes. The leases of another run of the
+/// clock count from the beginning of this one.
+DOCLOCK_EXPORT std::optional<rules::LockState> FromJson(const nlohmann::json& json,
+                                                        const std::string& run);
 
 }  // namespace doclock::records

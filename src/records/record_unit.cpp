@@ -55,12 +55,11 @@ std::vector<std::optional<Record>> RecordUnit::LoadKeys(RecordCollection& collec
 }
 
 void RecordUnit::Show(Change& document, Record&& record) {
-  std::optional<ReadLock> lock = FromJson(record.lock, run_, Now());
+  std::optional<rules::LockState> lock = FromJson(record.lock, run_);
   document.malformed = !lock;
   if (!lock) return;
-  document.restated = lock->begun_anew;
   entries_.push_back(
-      std::make_unique<const Entry>(Entry{std::move(lock->state), std::move(record.body)}));
+      std::make_unique<const Entry>(Entry{*std::move(lock), std::move(record.body)}));
   document.was = entries_.back().get();
 }
 
@@ -122,8 +121,8 @@ void RecordUnit::Scan(Collection& collection, const Filter& filter,
                       const std::function<bool(QueryRow&&)>& visit) {
   TimePoint now{};
   const auto show = [&](FirstRows& rows, const Key& key, Record&& record) {
-    std::optional<ReadLock> stored = FromJson(record.lock, run_, now);
-    const rules::LockState lock = stored ? std::move(stored->state) : rules::LockState();
+    const std::optional<rules::LockState> stored = FromJson(record.lock, run_);
+    const rules::LockState lock = stored.value_or(rules::LockState());
     // A malformed lock may be held; it is not free.
     const bool locked = !stored || lock.IsLive(now);
     rows.Show({key, std::move(record.body), lock.version, lock.born, locked});
@@ -147,17 +146,14 @@ void RecordUnit::Scan(Collection& collection, const Filter& filter,
 std::string RecordUnit::ScanLocks(Collection& collection, const LockQuery& query,
                                   const std::string&,
                                   const std::function<bool(Candidate&&)>& visit) {
-  const TimePoint now = Now();
+  static_cast<void>(Now());  // the transaction is not asked while it scans
   const Filter all;
   transaction_->Scan(collection.name(), query.key ? detail::OfKey(all, *query.key) : all,
                      [&](const Key& key, Record&& record) {
                        if (query.key && *query.key != key) return true;
-                       std::optional<ReadLock> lock = FromJson(record.lock, run_, now);
+                       std::optional<rules::LockState> lock = FromJson(record.lock, run_);
                        Candidate candidate{key, {}, !TreeOf(record.body).empty(), !lock};
-                       if (lock) {
-                         candidate.restated = lock->begun_anew;
-                         candidate.lock = std::move(lock->state);
-                       }
+                       if (lock) candidate.lock = *std::move(lock);
                        return visit(std::move(candidate));
                      });
   return {};

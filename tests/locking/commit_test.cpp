@@ -84,33 +84,5 @@ TEST_F(CommitAllTest, DoesNotCallJoinedWorkIfADocumentIsRefused) {
   EXPECT_EQ(c_first_.status, OpStatus::kPending);
 }
 
-/// Else those who only commit would see the leases begin anew for ever.
-TEST_F(CommitAllTest, ThatIsRefusedStoresWhatIsRestated) {
-  things_.Create(b_, {});
-  shelf_.restated = {b_};
-  Commit();
-  EXPECT_EQ(b_third_.status, OpStatus::kConflict);
-  EXPECT_EQ(c_first_.status, OpStatus::kPending);
-  EXPECT_TRUE(shelf_.restated.empty());
-  EXPECT_EQ(shelf_.entries.size(), 1U);
-  EXPECT_FALSE(things_.Read(b_).lock_id.is_nil());
-}
-
-TEST_F(CommitAllTest, WhoseJoinedWorkThrowsStoresWhatIsRestated) {
-  const SaveOp stored = things_.Insert(b_, {});
-  SaveOp save = Insert(b_);
-  save.save = SaveKind::kReplace;
-  save.expected = stored.version;
-  save.born = stored.born;
-  ops_ = {&save};
-  commit_.ops = ops_;
-  commit_.join = [](void*) { throw std::runtime_error("no"); };
-  shelf_.restated = {b_};
-  Commit();
-  EXPECT_TRUE(commit_.thrown);
-  EXPECT_TRUE(shelf_.restated.empty());
-  EXPECT_EQ(things_.Read(b_).version, stored.version);
-}
-
 }  // namespace
 }  // namespace doclock::locking

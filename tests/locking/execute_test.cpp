@@ -197,43 +197,6 @@ TEST_F(Races, AnEntryThatMayBeStoredIsInDoubt) {
   }
 }
 
-/// Leases of another run of the clock begin anew whenever they are loaded, until one is stored.
-TEST_F(Races, AWriteThatIsRefusedStoresWhatIsRestated) {
-  things_.Create(a_, {});
-  shelf_.restated = {a_};
-  SaveOp save = Insert(a_);
-  save.save = SaveKind::kReplace;
-  save.expected = 1;
-  things_.Execute({&save});
-  EXPECT_EQ(save.status, OpStatus::kBusy);
-  EXPECT_TRUE(shelf_.restated.empty());
-  EXPECT_FALSE(things_.Read(a_).lock_id.is_nil());
-}
-
-TEST_F(Races, APurgeStoresWhatIsRestated) {
-  things_.Create(a_, {});
-  shelf_.restated = {a_};
-  EXPECT_EQ(things_.Purge(), 0);
-  EXPECT_TRUE(shelf_.restated.empty());
-  EXPECT_FALSE(things_.Read(a_).lock_id.is_nil());
-}
-
-TEST_F(Races, ASearchInVainStoresWhatIsRestated) {
-  things_.Create(a_, {});
-  shelf_.restated = {a_};
-  shelf_.races = 2;
-  Key key;
-  AcquireOp op(things_.collection(), key);
-  op.grant.lock_id = FreshId();
-  op.grant.ttl = kTtl;
-  op.asks_free_in = true;
-  store_->AcquireNext(Filter(), op, key, kBudget);
-  EXPECT_EQ(op.status, OpStatus::kMissing);
-  EXPECT_EQ(op.free_in, kTtl);
-  EXPECT_TRUE(shelf_.restated.empty());
-  EXPECT_FALSE(things_.Read(a_).lock_id.is_nil());
-}
-
 TEST_F(Races, OfAPurgeAndOfABreakAreRunAgain) {
   things_.Create(a_, {}, {.ttl = std::chrono::milliseconds(0)});
   shelf_.races = 2;

@@ -23,7 +23,6 @@ struct Shelf {
   std::set<Key> held;              ///< Another client's transaction keeps these,
   const Collection* held_collection = nullptr;  ///< and all of these.
   std::vector<Access> access;                   ///< Of each unit.
-  std::set<Key> restated;                       ///< These are shown as they are not stored.
   std::vector<std::size_t> units;               ///< How many documents each unit has loaded.
   std::vector<Key> loaded;                      ///< By the last unit, in its order.
   std::vector<Deadline> deadlines;              ///< Of each unit.
@@ -48,7 +47,6 @@ class ShelfUnit final : public Unit {
       document.blocked = is_held;
       const auto entry = shelf_.entries.find(*document.key);
       if (!is_held && entry != shelf_.entries.end()) document.was = &entry->second;
-      document.restated = document.was != nullptr && shelf_.restated.contains(*document.key);
     }
   }
   void Scan(Collection&, const Filter& filter,
@@ -64,7 +62,7 @@ class ShelfUnit final : public Unit {
                         const std::function<bool(Candidate&&)>& visit) override {
     for (const auto& [key, entry] : shelf_.entries) {
       Lose();
-      if (!visit({key, entry.lock, true, false, shelf_.restated.contains(key)})) break;
+      if (!visit({key, entry.lock, true, false})) break;
     }
     return {};
   }
@@ -78,7 +76,6 @@ class ShelfUnit final : public Unit {
     for (Change& change : changes) {
       if (!change.IsDecided()) continue;
       change.outcome = OpStatus::kDone;
-      shelf_.restated.erase(*change.key);
       change.erased ? void(shelf_.entries.erase(*change.key))
                     : void(shelf_.entries.insert_or_assign(*change.key, *change.now));
     }

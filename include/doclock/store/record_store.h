@@ -138,7 +138,7 @@ class DOCLOCK_EXPORT RecordStore {
 
   /// Identifies one run of the clock; a reboot of the machine begins another, and none begins while
   /// the store is open: it is asked once. Times of different runs are never compared. A lease of
-  /// another run starts again when a write first meets it. The default goes with BootClock.
+  /// another run counts from this run's beginning, which is zero. The default goes with BootClock.
   [[nodiscard]] virtual std::string ClockRun() const;
 };
 

@@ -171,7 +171,7 @@ bool Show(const bson_t& doc, const Collection& collection, const LockVisitor& vi
   StoredLock lock = ReadStoredLock(doc, collection, now);
   const bool malformed = lock.malformed();
   const std::string why = malformed ? lock.bad_field + " is not what this library writes" : "";
-  return visit({std::move(key), std::move(lock), FlagAt(doc, kBodyFlag), malformed, false, why});
+  return visit({std::move(key), std::move(lock), FlagAt(doc, kBodyFlag), malformed, why});
 }
 
 void Ask(Operations& operations, Doc& command, const std::string& order, Reply& reply) {

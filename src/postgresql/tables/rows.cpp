@@ -94,9 +94,9 @@ TimePoint TimeAt(const Result& result, int row, int column) {
 FoundRow ReadRow(const Result& result, int row) {
   FoundRow found{KeyFrom(result, row, 0), {}, false};
   found.entry.body = Body::FromText(std::string(result.Text(row, kBody)));
-  auto lock = records::FromJson(LockJson(result, row), {}, {});
+  auto lock = records::FromJson(LockJson(result, row), {});
   found.malformed = !lock;
-  if (lock) found.entry.lock = std::move(lock->state);
+  if (lock) found.entry.lock = *std::move(lock);
   return found;
 }
 

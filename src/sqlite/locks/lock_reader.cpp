@@ -63,7 +63,7 @@ void LockReader::LoadLease(const SqliteCollection& collection, LoadedDocument& d
   document.malformed = document.row.malformed;
   document.bad_part = document.row.bad_column;
   if (document.malformed) return;
-  document.lock = context_.evaluator.LockOf(collection, document.row, now_);
+  document.lock = context_.evaluator.LockOf(document.row, now_);
   if (document.lock.IsShared()) LoadShares(collection, document);
 }
 
@@ -77,7 +77,7 @@ void LockReader::LoadShares(const SqliteCollection& collection, LoadedDocument& 
     }
     rules::Share& added = document.lock.shares.emplace_back();
     added.id = share.lease.id;
-    added.lease = context_.evaluator.ShareOf(collection, share.lease, now_);
+    added.lease = context_.evaluator.ShareOf(share.lease, now_);
     added.granted = TimePoint(share.granted);
     added.owner = context_.owners.Find(connection_, share.lease.owner);
     added.group = share.group;

@@ -49,7 +49,7 @@ bool ShortCuts::TakeShare(AcquireOp& op) {
   LoadedDocument document;
   document.row = stored->lock;
   document.body = stored->body;
-  document.lock = context_.evaluator.LockOf(collection, stored->lock, now_);
+  document.lock = context_.evaluator.LockOf(stored->lock, now_);
   const ShareRows rows = Shares(connection_, collection.tables()).Glance(stored->lock.doc);
   if (rows.malformed || rows.shares == 0 || rows.shares >= op.grant.max_holders ||
       document.lock.IsClosed(now_) || !document.lock.IsLive(now_)) {
