@@ -118,7 +118,7 @@ void MemoryThroughBatcherAndStore(benchmark::State& state) {
   Floor& floor = Floor::Instance();
   Ours::Instance();
   Compare(
-      state, {.value = 0.7},
+      state, {.value = 0.35},
       [&] {
         return ThreadedRate(1, [&](auto& random) {
           floor.Cycle(std::get<std::string>(Keys()[Pick(random)].value()));
@@ -127,12 +127,6 @@ void MemoryThroughBatcherAndStore(benchmark::State& state) {
       [] { return OursRate(1); });
 }
 BENCHMARK(MemoryThroughBatcherAndStore)->Iterations(1)->Unit(benchmark::kMillisecond);
-
-void MemoryTwoThreadsAgainstOne(benchmark::State& state) {
-  Compare(
-      state, {.value = 1.6}, [] { return OursRate(1); }, [] { return OursRate(2); });
-}
-BENCHMARK(MemoryTwoThreadsAgainstOne)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 template <class T>
 void TypedCycles(benchmark::State& state, const T& entity) {

@@ -6,7 +6,7 @@
 
 namespace doclock::locking {
 
-Entry& Change::Copy() {
+Entry& Change::Edit() {
   if (!now) now = was != nullptr ? *was : Entry();
   return *now;
 }

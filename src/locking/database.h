@@ -70,8 +70,7 @@ struct Change {
   Collection* collection;
   const Key* key;
   std::size_t hash;
-  /// Asked: one operation alone decides, and what it decides is committed or fails as a whole. So a
-  /// database in memory may give out `stored`.
+  /// Asked: one operation alone decides, and what it decides is committed or fails as a whole.
   bool alone = false;
   /// Asked, of one alone: until when the database may wait for the document while another client's
   /// transaction holds it. All else should have the unit's deadline.
@@ -84,10 +83,6 @@ struct Change {
   /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
   /// is until the unit commits, loads again, scans or is destroyed.
   const Entry* was = nullptr;
-  /// Loaded: `was`, to be edited where it stands. The commit of such an edit does not fail.
-  Entry* stored = nullptr;
-  /// Loaded, with `stored`: the commit of another body may fail. Then `stored` stays as it is.
-  bool indexed = false;
   /// Loaded: there is a document, and its lock is not what this library writes.
   bool malformed = false;
   const char* bad_part = nullptr;  ///< Loaded, of a malformed one: which part is, if known.
@@ -98,10 +93,8 @@ struct Change {
   /// leaves it to a unit of its own.
   bool raced = false;
 
-  /// Decided: the document from now on; nothing: it stays as it is, but for an edit in place.
+  /// Decided: the document from now on; nothing: it stays as it is.
   std::optional<Entry> now = std::nullopt;
-  bool edited = false;  ///< Decided: in place, in `stored`.
-  Body former = {};     ///< Decided: the body that went; destroyed last.
   /// Decided: the body that the writer knew, if it tells: for databases that store differences, and
   /// leave to other programs what the writer has not changed. It is the operation's.
   const Body* base = nullptr;
@@ -118,13 +111,9 @@ struct Change {
   DOCLOCK_EXPORT void RefuseBy(std::string index);
   /// Committed: `result` is kFailed or kInDoubt.
   DOCLOCK_EXPORT void Fail(OpStatus result, Errc code, std::string text);
-  [[nodiscard]] bool IsDecided() const noexcept { return erased || edited || now.has_value(); }
-  /// The entry to change: the stored one, or a copy of the loaded one at first, or an empty one.
-  /// @param body does its body change too?
-  Entry& Edit(bool body = false) {
-    edited = stored != nullptr && !(body && indexed);
-    return edited ? *stored : Copy();
-  }
+  [[nodiscard]] bool IsDecided() const noexcept { return erased || now.has_value(); }
+  /// Returns `now`, to be edited: at first a copy of the loaded entry, or an empty one.
+  DOCLOCK_EXPORT Entry& Edit();
 
  private:
   static Uuid AcquiredBy(const StoreOp& op) noexcept {
@@ -133,7 +122,6 @@ struct Change {
   static bool Leaves(const StoreOp& op) noexcept {
     return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kLeave;
   }
-  DOCLOCK_EXPORT Entry& Copy();
 };
 
 /// A document that a scan of locks shows.
@@ -177,8 +165,7 @@ class DOCLOCK_EXPORT Kept : public StoreException {
 /// began. What Load showed of a document stays so until Commit: the database keeps other writers
 /// away, or Commit notices them (Raced). If a unit is destroyed without Commit, nothing has
 /// changed. Used by one thread. Its functions throw Error; after InDoubtException the changes may
-/// be stored, after any other Error none of them is. If the database is immediate (StoreTraits), a
-/// unit goes on with a further step, at the same time, once it has committed or decided nothing.
+/// be stored, after any other Error none of them is.
 class DOCLOCK_EXPORT Unit {
  public:
   Unit() = default;
@@ -198,8 +185,8 @@ class DOCLOCK_EXPORT Unit {
   /// Refuses a body that the database cannot hold. @throws DocumentException naming the member
   virtual void CheckBody(const Body&) const {}
   /// Carries out an operation before anything is loaded, if that is one small step which does what
-  /// the rules would do; Commit stores it, and tells waiters (if the database is immediate, it is
-  /// stored at once, and nobody waits for it). False: it is left pending, and nothing has changed.
+  /// the rules would do; Commit stores it, and tells waiters. False: it is left pending, and
+  /// nothing has changed.
   virtual bool Try(StoreOp&) { return false; }
   /// Fills in the documents' loaded parts. What an earlier call loaded is given up by a further
   /// one, and by a scan: it may change from then on. So nothing is decided yet when they are
@@ -271,11 +258,6 @@ class DOCLOCK_EXPORT Database {
   /// among them, but for renewals. For databases where a unit costs more round trips.
   /// @throws Error if nothing was stored
   virtual void Try(std::span<StoreOp* const>, Deadline) {}
-  /// Calls `use` with a unit. For databases whose units are small enough for the stack.
-  /// @throws what Begin and `use` throw
-  virtual void Run(Access access, Deadline deadline, const std::function<void(Unit&)>& use) {
-    use(*Begin(access, deadline));
-  }
   /// See Store.
   virtual std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) = 0;
   /// See Store.

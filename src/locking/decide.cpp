@@ -46,7 +46,7 @@ Body NewBody(const Body& body, const Entry* was, bool merge = false) {
 /// Gives an edited entry its new body, if there is one. @param base see Change::base
 void Put(Body&& body, const Body* base, Entry& entry, Change& document) noexcept {
   if (!body) return;
-  document.former = std::exchange(entry.body, std::move(body));
+  entry.body = std::move(body);
   document.base = base;
 }
 
@@ -100,8 +100,8 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   if (!rules::MayWrite(op, was.lock, now)) return;
   Body body = NewBody(op.body, &was, op.merge);
   if (body && !IsGood(op, body, op.merge ? was.body : op.base, unit)) return;
-  Entry& entry = document.Edit(static_cast<bool>(body));
-  rules::Write(op, entry.lock, now, unit.instance());  // may throw: before the body
+  Entry& entry = document.Edit();
+  rules::Write(op, entry.lock, now, unit.instance());
   Put(std::move(body), op.base && !op.merge ? &op.base : nullptr, entry, document);
   Tell(document, rules::ConcernsWaiters(op, entry.lock), entry);
   document.erased = op.write == WriteKind::kErase;
@@ -114,7 +114,7 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   const bool erases = op.save == SaveKind::kErase;
   Body body = erases ? Body() : NewBody(op.body, was);
   if (body && !IsGood(op, body, op.base, unit)) return;
-  Entry& entry = document.Edit(static_cast<bool>(body));
+  Entry& entry = document.Edit();
   if (was == nullptr) {
     entry.lock.born = NewUuid();
     entry.lock.floor = unit.floor();
@@ -125,12 +125,10 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   document.erased = erases;
 }
 
-void Show(ReadOp& op, const Entry& entry, TimePoint now) {
-  op.body = entry.body;
-  rules::Read(op, entry.lock, now);
+void Decide(ReadOp& op, Change& document, Unit& unit) {
+  op.body = document.was->body;
+  rules::Read(op, document.was->lock, unit.Now());
 }
-
-void Decide(ReadOp& op, Change& document, Unit& unit) { Show(op, *document.was, unit.Now()); }
 
 /// May the operation meet a document that is not there?
 bool MayBeMissing(const StoreOp& op) noexcept {
@@ -139,23 +137,12 @@ bool MayBeMissing(const StoreOp& op) noexcept {
 
 }  // namespace
 
-void DecideInPlace(StoreOp& op, Entry* entry, TimePoint now) {
-  if (entry == nullptr) {
-    op.status = OpStatus::kMissing;
-  } else if (op.kind == OpKind::kRenew) {
-    rules::Renew(static_cast<RenewOp&>(op), entry->lock, now);
-  } else {
-    Show(static_cast<ReadOp&>(op), *entry, now);
-  }
-}
-
 void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
   Entry& entry = document.Edit();
   if (entry.lock.born.is_nil()) entry.lock.born = NewUuid();
   rules::Acquire(op, entry.lock, unit.Now(), unit.instance());
   Tell(document, entry.lock.passed_on.done, entry);
   if (op.status == OpStatus::kDone) op.body = entry.body;
-  if (document.edited) return;
   // A refused attempt that left nothing writes nothing.
   const bool changed =
       op.status == OpStatus::kDone ? !op.passed_on : entry.lock != document.was->lock;

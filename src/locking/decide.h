@@ -12,8 +12,6 @@ namespace doclock::locking {
 /// time, if the rules need it. @throws what the unit throws
 void Decide(StoreOp& op, Change& document, Unit& unit);
 
-/// Decides a renewal or a read where the document stands, without a Change. Null: there is none.
-void DecideInPlace(StoreOp& op, Entry* entry, TimePoint now);
 
 /// Decides an acquire of a document that is there.
 void DecideAcquire(AcquireOp& op, Change& document, Unit& unit);

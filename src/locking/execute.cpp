@@ -108,7 +108,7 @@ class Lone {
     const Access access = AccessFor({&only, 1});
     RunUntilUnraced(deadline, [&](bool again) {
       if (again) Begin();
-      database.Run(access, deadline, use);
+      use(*database.Begin(access, deadline));
     });
   }
   void TryIn(Unit& unit) {
@@ -370,18 +370,6 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
       op->Fail(Errc::kUnavailable, "the time of the call was over");
     }
   }
-}
-
-void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {
-  database.Run(Access::kWrite, Deadline::max(), [&](Unit& unit) {
-    for (StoreOp* const op : ops) {
-      if (IsFaulty(*op)) continue;
-      // Others do not wait while this reads the clock. A plain release does not need it.
-      if (op->kind != OpKind::kWrite) unit.Now();
-      if (unit.Try(*op)) continue;
-      ExecuteOne(*op, [&](Lone& lone) { lone.DecideIn(unit); });
-    }
-  });
 }
 
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,

@@ -13,9 +13,6 @@ namespace doclock::locking {
 /// One document occurs once among them, but for renewals, which are decided one after the other.
 DOCLOCK_EXPORT void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline);
 
-/// The same, if the database is immediate: one operation after the other, each committed by itself.
-void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops);
-
 /// Executes one operation whose document `decide` finds: it gives the change that document, and
 /// decides it; or it leaves the change alone, and then the operation's result stands.
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,

@@ -20,9 +20,7 @@ constexpr const char* kForkedText = "the store belongs to the parent process";
 }  // namespace
 
 LockingStore::LockingStore(std::unique_ptr<Database> database, bool creates)
-    : database_(std::move(database)),
-      immediate_(database_->traits().immediate),
-      creates_(creates) {}
+    : database_(std::move(database)), creates_(creates) {}
 
 LockingStore::~LockingStore() = default;
 
@@ -67,7 +65,6 @@ std::shared_ptr<Collection> LockingStore::Find(const std::string& name) const {
 }
 
 void LockingStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
-  if (immediate_) return ExecuteImmediately(*database_, ops);
   if (!Refuses(ops)) locking::Execute(*database_, ops, In(budget));
 }
 
@@ -123,8 +120,7 @@ std::unique_ptr<Subscription> LockingStore::Watch(Collection& collection, HintLi
   return Call([&] { return database_->Watch(collection, std::move(listener)); });
 }
 
-Deadline LockingStore::In(milliseconds budget) const {
-  if (immediate_) return Deadline::max();
+Deadline LockingStore::In(milliseconds budget) {
   constexpr milliseconds kLongest = std::chrono::hours(24);
   return std::chrono::steady_clock::now() + std::min(budget, kLongest);
 }

@@ -52,8 +52,8 @@ class DOCLOCK_EXPORT LockingStore : public Store {
  protected:
   /// Fails the operations in a child that may not use the database. Returns whether it did.
   bool Refuses(std::span<StoreOp* const> ops) const;
-  /// What never blocks has no use for a deadline, nor for the time that reading a clock takes.
-  [[nodiscard]] Deadline In(std::chrono::milliseconds budget) const;
+  /// The end of a budget that begins now.
+  [[nodiscard]] static Deadline In(std::chrono::milliseconds budget);
   [[nodiscard]] Database& database() const noexcept { return *database_; }
 
  private:
@@ -64,7 +64,6 @@ class DOCLOCK_EXPORT LockingStore : public Store {
   auto Call(const F& call) const;
 
   const std::unique_ptr<Database> database_;
-  const bool immediate_;
   const bool creates_;
   OpenCollections collections_;
 };

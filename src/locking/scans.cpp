@@ -91,10 +91,7 @@ std::vector<Change> LocksOf(Collection& collection, std::span<const Key> keys) {
 /// May a search find something? It keeps no writer waiting. False: it has told when another one is
 /// worthwhile.
 bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline) {
-  // What is immediate keeps writers waiting when it reads, because it shows one moment.
-  const bool immediate = database.traits().immediate;
-  const Access access = immediate ? Access::kWrite : Access::kRead;
-  return RunUnit(database, access, deadline, [&](Unit& unit) {
+  return RunUnit(database, Access::kRead, deadline, [&](Unit& unit) {
     const WallTime now = TimeFor(filter, unit);
     bool found = false;
     unit.Scan(*op.collection, At(now, filter).Free().Limit(1), [&](QueryRow&&) {
@@ -242,7 +239,7 @@ std::int64_t Purge(Database& database, Collection& collection, std::int64_t limi
       purged += PurgeOf(database, collection, some, deadline);
       rest = rest.subspan(some.size());
       const bool more = !rest.empty() || !after.empty();
-      if (more && !database.traits().immediate) detail::RestBetweenSteps(deadline);
+      if (more) detail::RestBetweenSteps(deadline);
     }
   } while (!after.empty() && purged < limit && std::chrono::steady_clock::now() < deadline);
   return purged;

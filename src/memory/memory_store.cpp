@@ -1,34 +1,182 @@
 #include "doclock/memory_store.h"
 
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "document/collection.h"
+#include "document/json/row_filter.h"
+#include "document/watchers.h"
 #include "locking/locking_store.h"
-#include "memory/memory_collection.h"
-#include "memory/memory_unit.h"
+#include "memory/open_url.h"
+
+/// @file
+/// The smallest store, and the first one to read: all that src/locking asks of a database. A
+/// `Database` opens collections and begins units. A `Unit` is one atomic step: it loads documents,
+/// the rules (src/rules) decide what becomes of them, and it commits what was decided. It knows
+/// nothing of what a lock means.
+///
+/// Here a unit holds the store's only mutex from its beginning until it has committed. So what it
+/// has seen stays so, no unit races another one, and a commit cannot fail halfway. A database on
+/// disk or on a server does the same by a transaction, row locks, or writes that are guarded by
+/// what was loaded.
 
 namespace doclock {
 namespace {
 
-using memory::MemoryCollection;
-using memory::MemoryUnit;
+using locking::Change;
+using Fields = std::vector<std::string>;
+using Documents = std::map<Key, locking::Entry>;
+
+struct MemoryCollection : Collection {
+  using Collection::Collection;
+
+  Documents documents;
+  std::vector<Fields> unique;  ///< The fields of each unique index.
+  const std::shared_ptr<Watchers> watchers = std::make_shared<Watchers>();
+
+  /// All documents, or the one with this key, if it is there.
+  [[nodiscard]] auto Select(const std::optional<Key>& key) const {
+    const auto [first, last] =
+        key ? documents.equal_range(*key) : std::pair(documents.begin(), documents.end());
+    return std::ranges::subrange(first, last);
+  }
+  /// Does another document repeat the values that this body has in a unique index?
+  [[nodiscard]] bool HasRepeated(const Fields& fields, const Key& key, const Body& body) const {
+    const auto values = UniqueValuesOf(fields, body);
+    return values && std::ranges::any_of(documents, [&](const auto& other) {
+             return other.first != key && Repeat(values, UniqueValuesOf(fields, other.second.body));
+           });
+  }
+};
 
 MemoryCollection& Ours(Collection& collection) noexcept {
   return static_cast<MemoryCollection&>(collection);
 }
 
-/// Documents in memory, as a database of locks.
+class MemoryUnit final : public locking::Unit {
+ public:
+  MemoryUnit(std::mutex& mutex, const Clock& clock, locking::Access access)
+      : clock_(clock),
+        all_or_none_(access == locking::Access::kWriteAll),
+        guard_(mutex),
+        now_(clock.Now()) {}
+
+  TimePoint Now() override { return now_; }
+  std::optional<std::chrono::system_clock::time_point> WallTime() override {
+    return clock_.WallTime();
+  }
+
+  void Load(std::span<Change> changes) override {
+    for (Change& change : changes) {
+      const auto found = Ours(*change.collection).Select(*change.key);
+      change.was = found.empty() ? nullptr : &found.front().second;
+    }
+  }
+
+  void Scan(Collection& collection, const Filter& filter,
+            const std::function<bool(QueryRow&&)>& visit) override {
+    const auto scan = [&](FirstRows& rows) {
+      for (const auto& [key, entry] : Ours(collection).Select(EqualKey(filter))) {
+        const rules::LockState& lock = entry.lock;
+        rows.Show({key, entry.body, lock.version, lock.born, lock.IsLive(now_)});
+      }
+    };
+    VisitInOrder(filter, kPageRows, scan, visit);
+  }
+
+  std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string&,
+                        const std::function<bool(locking::Candidate&&)>& visit) override {
+    for (const auto& [key, entry] : Ours(collection).Select(query.key)) {
+      const bool asked_for = query.unheld || entry.lock.HasLockId();
+      if (asked_for && !visit({key, entry.lock, !TreeOf(entry.body).empty()})) break;
+    }
+    return {};
+  }
+
+  void Commit(std::span<Change> changes) override {
+    Steps steps;
+    for (Change& change : changes) {
+      if (!change.IsDecided()) continue;
+      if (IsRefused(change)) {
+        if (all_or_none_) return;
+      } else {
+        steps.made.emplace_back(change).Swap();
+      }
+    }
+    const std::vector<Step> done = std::move(steps.made);  // destroyed when others may go on
+    guard_.unlock();
+    for (const Step& step : done) step.change->outcome = OpStatus::kDone;
+    for (const Step& step : done) {
+      if (step.change->notice == locking::Notice::kWaiters)
+        step.ours().watchers->Tell(step.change->Hint());
+    }
+  }
+
+ private:
+  /// A decided change, and a document: the one to come, and after Swap the one that was there.
+  struct Step {
+    explicit Step(Change& of) : change(&of) {
+      if (of.erased) return;
+      Documents made;
+      document = made.extract(made.emplace(*of.key, *std::move(of.now)).first);
+    }
+    /// What is there and what is here change places. It cannot fail.
+    void Swap() noexcept {
+      auto there = ours().documents.extract(*change->key);
+      if (document) ours().documents.insert(std::move(document));
+      document = std::move(there);
+    }
+    [[nodiscard]] MemoryCollection& ours() const noexcept { return Ours(*change->collection); }
+
+    Change* change;
+    Documents::node_type document;
+  };
+  /// The steps of one commit; they are taken back unless they are moved away.
+  struct Steps {
+    ~Steps() {
+      for (Step& step : made | std::views::reverse) step.Swap();
+    }
+    std::vector<Step> made;
+  };
+
+  /// Does a unique index refuse the change? Then that is its outcome.
+  static bool IsRefused(Change& change) {
+    if (change.erased || (change.was != nullptr && change.now->body.IsSameAs(change.was->body)))
+      return false;
+    const MemoryCollection& ours = Ours(*change.collection);
+    for (const Fields& fields : ours.unique) {
+      if (!ours.HasRepeated(fields, *change.key, change.now->body)) continue;
+      change.RefuseBy(FieldList(fields));
+      return true;
+    }
+    return false;
+  }
+
+  const Clock& clock_;
+  const bool all_or_none_;
+  std::unique_lock<std::mutex> guard_;
+  const TimePoint now_;
+};
+
 class MemoryDatabase final : public locking::Database {
  public:
   explicit MemoryDatabase(std::shared_ptr<const Clock> clock) : clock_(std::move(clock)) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
-    StoreTraits traits;
-    traits.lanes = static_cast<int>(MemoryCollection::kShards);
-    traits.immediate = true;
-    traits.shared = traits.others_may_wait = false;
-    traits.queues = true;
-    traits.transactions = true;
-    return traits;
+    return {.immediate = true,
+            .shared = false,
+            .others_may_wait = false,
+            .queues = true,
+            .transactions = true};
   }
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
@@ -40,20 +188,23 @@ class MemoryDatabase final : public locking::Database {
   }
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access, locking::Deadline) override {
-    return std::make_unique<MemoryUnit>(*clock_, access);
-  }
-  void Run(locking::Access access, locking::Deadline,
-           const std::function<void(locking::Unit&)>& use) override {
-    MemoryUnit unit(*clock_, access);
-    use(unit);
+    return std::make_unique<MemoryUnit>(mutex_, *clock_, access);
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
-    return Ours(collection).watchers().Add(std::move(listener));
+    return Ours(collection).watchers->Add(std::move(listener));
   }
 
+  /// Searches look at each document, so only a unique index is one.
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    if (!index.held_locks) Ours(collection).EnsureIndex(index);
+    if (index.held_locks || !WithoutKey(index).unique) return;
+    MemoryCollection& ours = Ours(collection);
+    const std::lock_guard guard(mutex_);
+    if (std::ranges::find(ours.unique, index.fields) != ours.unique.end()) return;
+    for (const auto& [key, entry] : ours.documents) {
+      if (ours.HasRepeated(index.fields, key, entry.body)) ThrowRepeatedValues(index.fields);
+    }
+    ours.unique.push_back(index.fields);
   }
 
   [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
@@ -64,7 +215,7 @@ class MemoryDatabase final : public locking::Database {
 
  private:
   const std::shared_ptr<const Clock> clock_;
-  std::mutex mutex_;
+  std::mutex mutex_;                ///< Guards the names, and all documents and indexes.
   std::vector<std::string> names_;  ///< Of the collections.
 };
 
@@ -73,6 +224,13 @@ class MemoryDatabase final : public locking::Database {
 std::shared_ptr<Store> OpenMemoryStore(MemoryStoreOptions options) {
   if (!options.clock) options.clock = SystemClock();
   return locking::StoreOn(std::make_unique<MemoryDatabase>(std::move(options.clock)));
+}
+
+std::shared_ptr<Store> OpenMemoryUrl(std::string_view url, OpenMode) {
+  if (url != "memory:") {
+    throw std::invalid_argument("doclock: the URL memory: takes no path and no options");
+  }
+  return OpenMemoryStore();
 }
 
 }  // namespace doclock

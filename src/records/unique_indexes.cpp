@@ -12,26 +12,10 @@ namespace doclock::records {
 namespace {
 
 using Json = nlohmann::json;
-using Values = std::vector<Json>;
 using Fields = std::vector<std::string>;
 
 /// {"unique": [["number"], ["customer", "day"]]}
 constexpr const char* kUnique = "unique";
-
-/// Nothing if a field is missing or null: the document conflicts with none then.
-std::optional<Values> ValuesOf(const Json& fields, const Body& body) {
-  Values values;
-  for (const Json& field : fields) {
-    const auto path = Filter().OrderBy(field.get_ref<const std::string&>()).order();
-    values.push_back(ValueAt(TreeOf(body), path));
-    if (values.back().is_null()) return std::nullopt;
-  }
-  return values;
-}
-
-bool AreRepeated(const Values& a, const Values& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), Repeats);
-}
 
 Json UniqueOf(RecordStore::Transaction& transaction, const std::string& collection) {
   const Json settings = transaction.Settings(collection);
@@ -39,16 +23,15 @@ Json UniqueOf(RecordStore::Transaction& transaction, const std::string& collecti
 }
 
 void CheckAll(RecordStore::Transaction& transaction, const std::string& collection,
-              const Json& fields) {
-  std::vector<Values> all;
+              const Fields& fields) {
+  std::vector<std::optional<UniqueValues>> all;
   transaction.Scan(collection, Filter(), [&](const Key&, Record&& record) {
-    if (auto values = ValuesOf(fields, record.body)) all.push_back(*std::move(values));
+    all.push_back(UniqueValuesOf(fields, record.body));
     return true;
   });
   for (auto values = all.begin(); values != all.end(); ++values) {
-    const auto same = [&](const Values& other) { return AreRepeated(*values, other); };
-    if (std::none_of(std::next(values), all.end(), same)) continue;
-    ThrowRepeatedValues(fields.get<Fields>());
+    const auto same = [&](const auto& other) { return Repeat(*values, other); };
+    if (std::any_of(std::next(values), all.end(), same)) ThrowRepeatedValues(fields);
   }
 }
 
@@ -62,8 +45,9 @@ const Json& UniqueCheck::IndexesOf(const std::string& collection) {
 
 std::optional<std::string> UniqueCheck::Refusing(const std::string& collection, const Key& key,
                                                  const Body& body) {
-  for (const Json& fields : IndexesOf(collection)) {
-    if (IsRepeated(collection, fields, key, body)) return FieldList(fields.get<Fields>());
+  for (const Json& index : IndexesOf(collection)) {
+    const auto fields = index.get<Fields>();
+    if (IsRepeated(collection, fields, key, body)) return FieldList(fields);
   }
   return std::nullopt;
 }
@@ -72,13 +56,12 @@ void UniqueCheck::Accept(const std::string& collection, const Key& key, const Bo
   accepted_.push_back({collection, key, body});
 }
 
-bool UniqueCheck::IsRepeated(const std::string& collection, const Json& fields, const Key& key,
+bool UniqueCheck::IsRepeated(const std::string& collection, const Fields& fields, const Key& key,
                              const Body& body) {
-  const std::optional<Values> values = ValuesOf(fields, body);
+  const std::optional<UniqueValues> values = UniqueValuesOf(fields, body);
   if (!values) return false;
   const auto repeats = [&](const Body& other) {
-    const std::optional<Values> others = ValuesOf(fields, other);
-    return others && AreRepeated(*values, *others);
+    return Repeat(values, UniqueValuesOf(fields, other));
   };
   const auto is_accepted = [&](const Key& other) {
     return std::any_of(accepted_.begin(), accepted_.end(), [&](const Accepted& accepted) {
@@ -102,7 +85,7 @@ bool AddIndex(RecordStore::Transaction& transaction, const std::string& collecti
   Json unique = UniqueOf(transaction, collection);
   const Json fields = spec.fields;
   if (std::find(unique.begin(), unique.end(), fields) != unique.end()) return false;
-  CheckAll(transaction, collection, fields);
+  CheckAll(transaction, collection, spec.fields);
   unique.push_back(fields);
   transaction.PutSettings(collection, {{kUnique, unique}});
   return true;

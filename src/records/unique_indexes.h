@@ -33,8 +33,8 @@ class UniqueCheck {
     Body body;
   };
   const nlohmann::json& IndexesOf(const std::string& collection);
-  bool IsRepeated(const std::string& collection, const nlohmann::json& fields, const Key& key,
-                  const Body& body);
+  bool IsRepeated(const std::string& collection, const std::vector<std::string>& fields,
+                  const Key& key, const Body& body);
 
   RecordStore::Transaction& transaction_;
   std::map<std::string, nlohmann::json> indexes_;

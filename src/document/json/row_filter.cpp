@@ -14,6 +14,18 @@ namespace doclock {
 
 using Json = nlohmann::json;
 
+namespace {
+
+/// For a unique index.
+bool IsSameValue(const Json& a, const Json& b) {
+  if (CompareValues(a, b) != 0) return false;
+  // Arrays and objects have no order among each other.
+  const bool compared = !a.is_structured() || detail::KindOf(a) != detail::TypedKind::kNone;
+  return compared || a == b;
+}
+
+}  // namespace
+
 const Json& TreeOf(const Body& body) {
   // Never destroyed: stores may be used while the process ends.
   static const Json& nothing = *new Json(Json::object());
@@ -120,11 +132,18 @@ IndexSpec WithoutKey(const IndexSpec& index) {
   return plain;
 }
 
-bool Repeats(const Json& a, const Json& b) {
-  if (CompareValues(a, b) != 0) return false;
-  // Arrays and objects have no order among each other.
-  const bool compared = !a.is_structured() || detail::KindOf(a) != detail::TypedKind::kNone;
-  return compared || a == b;
+std::optional<UniqueValues> UniqueValuesOf(const std::vector<std::string>& fields,
+                                           const Body& body) {
+  UniqueValues values;
+  for (const std::string& field : fields) {
+    values.push_back(ValueAt(TreeOf(body), Filter().OrderBy(field).order()));
+    if (values.back().is_null()) return std::nullopt;
+  }
+  return values;
+}
+
+bool Repeat(const std::optional<UniqueValues>& a, const std::optional<UniqueValues>& b) {
+  return a && b && std::equal(a->begin(), a->end(), b->begin(), b->end(), IsSameValue);
 }
 
 }  // namespace doclock

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "doclock/export.h"
@@ -158,7 +159,16 @@ void VisitInOrder(const Filter& filter, std::size_t most, const Scan& scan,
   } while (after);
 }
 
-/// Do two values repeat each other under a unique index? Numbers are equal by value.
-bool Repeats(const nlohmann::json& a, const nlohmann::json& b);
+/// The values that a unique index compares.
+using UniqueValues = std::vector<nlohmann::json>;
+
+/// The body's values of a unique index over these fields. Nothing if one is missing or null: then
+/// the document repeats no other.
+DOCLOCK_EXPORT std::optional<UniqueValues> UniqueValuesOf(const std::vector<std::string>& fields,
+                                                          const Body& body);
+
+/// Do two documents with these values repeat each other? Numbers are equal by value.
+DOCLOCK_EXPORT bool Repeat(const std::optional<UniqueValues>& a,
+                           const std::optional<UniqueValues>& b);
 
 }  // namespace doclock
