@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/suite/scripts/player.h"
+#include "conformance/suite/runner/player.h"
 
 namespace doclock::conformance::script {
 namespace {
@@ -170,7 +170,7 @@ TEST(Script, EachCaseIsPlayedByAStore) {
     const Script script = Load(entry.path());
     for (const Case& one : script.cases) {
       ++cases;
-      const auto plays = [&](const Backend& backend) { return CanPlay(backend, script, one); };
+      const auto plays = [&](const Backend& backend) { return CanPlay(backend, one); };
       EXPECT_TRUE(std::any_of(backends.begin(), backends.end(), plays))
           << PlaceOf(script, one.line) << "no local store can play " << one.title;
     }

@@ -44,20 +44,6 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
 }
 
-/// The place of a mark that is not within {...} or "...".
-std::size_t FindMark(std::string_view text, std::string_view mark) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) quoted = !quoted;
-    if (quoted) continue;
-    if (text[i] == '{') ++depth;
-    if (text[i] == '}') --depth;
-    if (depth == 0 && text.substr(i).starts_with(mark)) return i;
-  }
-  return text.npos;
-}
-
 class Parser {
  public:
   explicit Parser(Script& script) : script_(script) {}
@@ -67,7 +53,7 @@ class Parser {
     const std::string text = Trimmed(line);
     if (text.empty() || text.starts_with('#')) return;
     if (text.starts_with("==")) return Begin(number, Trimmed(text.substr(2)));
-    if (text.starts_with("needs:")) return Needs(text.substr(6));
+    if (text.starts_with("needs:")) return Needs(Trimmed(text.substr(6)));
     if (text.starts_with("level:")) return Level(Trimmed(text.substr(6)));
     if (steps_ == nullptr) throw ScriptError("a step stands before the first case (== TITLE)");
     if (line[0] != ' ') {
@@ -100,20 +86,16 @@ class Parser {
       steps_ = &script_.beginning;
       return;
     }
-    script_.cases.push_back({.line = number, .title = title, .needs = {}, .steps = {}});
+    script_.cases.push_back({.line = number, .title = title, .needs = needs_, .steps = {}});
     steps_ = &script_.cases.back().steps;
   }
-  void Needs(std::string_view text) {
+  void Needs(const std::string& text) {
     if (steps_ != nullptr && (script_.cases.empty() || !steps_->empty())) {
       throw ScriptError("needs: stands before the first case, or before the steps of its case");
     }
-    auto& needs = steps_ == nullptr ? script_.needs : script_.cases.back().needs;
-    while (!text.empty()) {
-      const std::size_t comma = std::min(text.find(','), text.size());
-      needs.emplace_back(NeedOf(Trimmed(text.substr(0, comma))).name);
-      text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-    if (needs.empty()) throw ScriptError("needs: names nothing");
+    auto& needs = steps_ == nullptr ? needs_ : script_.cases.back().needs;
+    if (text.empty()) throw ScriptError("needs: names nothing");
+    for (const std::string& need : AtCommas(text)) needs.emplace_back(NeedOf(Trimmed(need)).name);
   }
   void Level(const std::string& level) {
     if (steps_ != nullptr) throw ScriptError("level: stands before the first case");
@@ -121,51 +103,44 @@ class Parser {
       throw ScriptError("a level is store or public, not " + Quoted(level));
     }
     script_.is_public = level == "public";
+    if (script_.is_public) needs_.emplace_back("our clock");
   }
-  /// Splits "step -> reply | change".
+  /// Reads "step -> reply | change".
   static void Answers(std::string_view text, Step& step) {
-    const std::size_t bar = FindMark(text, "| ");
-    if (bar != text.npos) Set(step.expected.change, text.substr(bar + 2));
-    text = text.substr(0, bar);
-    const std::size_t arrow = FindMark(text, "-> ");
-    if (arrow != text.npos) Set(step.expected.reply, text.substr(arrow + 3));
-    const std::string before = Trimmed(text.substr(0, arrow));
-    if (step.text.empty()) step.text = before;
-    if (step.text.empty()) throw ScriptError("an answer stands without a step");
-  }
-  static void Set(std::string& part, std::string_view text) {
-    if (!part.empty()) throw ScriptError("the step has two answers of a kind");
-    part = Trimmed(text);
-    if (part.find("BUT ") != part.npos) {
-      throw ScriptError("BUT is a broken promise, which no answer may expect");
+    std::string* part = &step.text;
+    for (const std::string& word : Split(text)) {
+      if (word == "->" || word == "|") {
+        part = word == "|" ? &step.expected.change : &step.expected.reply;
+        if (!part->empty()) throw ScriptError("the step has two answers of a kind");
+      } else if (word == "BUT") {
+        throw ScriptError("BUT is a broken promise, which no answer may expect");
+      } else {
+        *part += (part->empty() ? "" : " ") + word;
+      }
     }
+    if (step.text.empty()) throw ScriptError("an answer stands without a step");
   }
 
   Script& script_;
   std::vector<Step>* steps_ = nullptr;  ///< Of the case that is read.
   std::set<std::string> titles_;
+  std::vector<std::string> needs_;  ///< Of each case.
 };
 
 /// One step, in as many lines as it takes.
-std::vector<std::string> Layout(const std::string& text, const Answer& answer, std::size_t column) {
-  std::vector<std::string> lines{text};
+std::string Laid(const Step& step, const Answer& answer, std::size_t column) {
+  std::string text = step.text;
+  std::size_t width = text.size();  // of the last line
   const auto add = [&](const std::string& part, std::size_t at) {
-    std::string& last = lines.back();
-    const std::size_t begin = std::max(last.size() + 1, at);
-    if (begin + part.size() <= kWidth && (at == 0 || last.size() < at)) {
-      last += std::string(begin - last.size(), ' ') + part;
-    } else {
-      lines.push_back(std::string(8, ' ') + part);
-    }
+    const std::size_t begin = std::max(width + 1, at);
+    const bool fits = begin + part.size() <= kWidth && (at == 0 || width < at);
+    text += fits ? std::string(begin - width, ' ') : "\n        ";
+    text += part;
+    width = (fits ? begin : 8) + part.size();
   };
   if (!answer.reply.empty()) add("-> " + answer.reply, column);
   if (!answer.change.empty()) add("| " + answer.change, answer.reply.empty() ? column : 0);
-  return lines;
-}
-
-std::vector<std::string> AtSpaces(const std::string& text) {
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), {}};
+  return text + "\n";
 }
 
 /// 0:30 and what follows it in "0:30,".
@@ -209,53 +184,37 @@ Script Parse(const std::filesystem::path& file, const std::string& text) {
 Script Load(const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in) throw ScriptError(file.string() + ": cannot be read");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return Parse(file, text.str());
+  return Parse(file, {std::istreambuf_iterator<char>(in), {}});
 }
 
-bool Has(const Backend& backend, const std::string& need) { return NeedOf(need).has(backend); }
-
-bool CanPlay(const Backend& backend, const Script& script, const Case& one) {
-  const auto has = [&](const std::string& need) { return Has(backend, need); };
-  return std::all_of(script.needs.begin(), script.needs.end(), has) &&
-         std::all_of(one.needs.begin(), one.needs.end(), has) &&
-         (!script.is_public || has("our clock"));
+bool CanPlay(const Backend& backend, const Case& one) {
+  return std::all_of(one.needs.begin(), one.needs.end(),
+                     [&](const std::string& need) { return NeedOf(need).has(backend); });
 }
 
 std::string Rewritten(const Script& script, const std::map<std::size_t, Answer>& answers) {
-  std::map<std::size_t, std::vector<std::string>> steps;
-  std::map<std::size_t, std::size_t> lengths;
-  const auto lay = [&](const std::vector<Step>& some) {
+  std::vector<std::string> lines;
+  for (const std::string& line : script.lines) lines.push_back(line + "\n");
+  const auto lay = [&](const std::vector<Step>& steps) {
     std::size_t column = 0;
-    for (const Step& step : some) {
+    for (const Step& step : steps) {
       if (step.text.size() <= kLongestAligned) column = std::max(column, step.text.size() + 1);
     }
-    for (const Step& step : some) {
+    for (const Step& step : steps) {
       const auto found = answers.find(step.line);
       const Answer& answer = found == answers.end() ? step.expected : found->second;
-      steps[step.line] = Layout(step.text, answer, column);
-      lengths[step.line] = step.lines;
+      for (std::size_t i = 0; i < step.lines; ++i) lines[step.line + i].clear();
+      lines[step.line] = Laid(step, answer, column);
     }
   };
   lay(script.beginning);
   for (const Case& one : script.cases) lay(one.steps);
-  std::string text;
-  for (std::size_t i = 0; i < script.lines.size(); ++i) {
-    const auto found = steps.find(i);
-    if (found == steps.end()) {
-      text += script.lines[i] + "\n";
-      continue;
-    }
-    for (const std::string& line : found->second) text += line + "\n";
-    i += lengths[i] - 1;
-  }
-  return text;
+  return Joined(lines, "");
 }
 
 bool Matches(const std::string& expected, const std::string& got, Ms slack) {
-  const std::vector<std::string> left = AtSpaces(expected);
-  const std::vector<std::string> right = AtSpaces(got);
+  const std::vector<std::string> left = Split(expected);
+  const std::vector<std::string> right = Split(got);
   std::size_t i = 0;
   std::size_t j = 0;
   for (; i < left.size(); ++i, ++j) {
@@ -272,9 +231,9 @@ bool Matches(const std::string& expected, const std::string& got, Ms slack) {
 
 std::string Snapped(const std::string& got, const std::string& expected, Ms slack) {
   if (slack == 0ms) return got;
-  const std::vector<std::string> wanted = AtSpaces(expected);
+  const std::vector<std::string> wanted = Split(expected);
   std::vector<std::string> words;
-  for (const std::string& word : AtSpaces(got)) {
+  for (const std::string& word : Split(got)) {
     const auto [found, after] = MomentIn(word);
     const auto is_near = [&, moment = found](const std::string& one) {
       const std::optional<Ms> at = MomentIn(one).first;

@@ -20,15 +20,13 @@ class Looker {
   /// Returns the text for the end of a lease that has so much left.
   using Until = std::function<std::string(const Uuid& holder, Ms left)>;
 
-  struct Sight {
-    bool queues = true;  ///< Does it see the queues that a store keeps?
-    Slack slack{0ms};
-  };
-  Looker(Store& store, Collection& collection, const Names& names, Sight sight, Until until)
+  Looker(Store& store, Collection& collection, const Names& names, bool shows_queues, Slack slack,
+         Until until)
       : store_(store),
         collection_(collection),
         names_(names),
-        sight_(sight),
+        shows_queues_(shows_queues),
+        slack_(slack),
         until_(std::move(until)) {}
 
   /// Looks at this document from now on. It is the one of the step, so that its change needs no
@@ -59,7 +57,8 @@ class Looker {
   Store& store_;
   Collection& collection_;
   const Names& names_;
-  const Sight sight_;
+  const bool shows_queues_;
+  const Slack slack_;
   Until until_;
   std::map<std::string, Parts> seen_;
   std::string last_;

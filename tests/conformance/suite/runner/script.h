@@ -29,7 +29,7 @@ struct Step {
 struct Case {
   std::size_t line = 0;
   std::string title;
-  std::vector<std::string> needs;
+  std::vector<std::string> needs;  ///< Those of the file too.
   std::vector<Step> steps;
 };
 
@@ -37,8 +37,7 @@ struct Case {
 struct Script {
   std::filesystem::path file;
   std::vector<std::string> lines;
-  bool is_public = false;  ///< Are its steps calls of the public API, and not of a store?
-  std::vector<std::string> needs;
+  bool is_public = false;       ///< Are its steps calls of the public API, and not of a store?
   std::vector<Step> beginning;  ///< The first steps of each case.
   std::vector<Case> cases;
 };
@@ -51,11 +50,8 @@ std::string PlaceOf(const Script& script, std::size_t line);
 Script Parse(const std::filesystem::path& file, const std::string& text);
 Script Load(const std::filesystem::path& file);
 
-/// Returns whether a store has what a case needs.
-/// @throws ScriptError if no store can have it
-bool Has(const Backend& backend, const std::string& need);
 /// Returns whether a store has all that this case needs.
-bool CanPlay(const Backend& backend, const Script& script, const Case& one);
+bool CanPlay(const Backend& backend, const Case& one);
 
 /// Writes the text of a script with other answers, by the first lines of their steps.
 std::string Rewritten(const Script& script, const std::map<std::size_t, Answer>& answers);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
+#include <utility>
 
 namespace doclock::conformance::script {
 namespace {
@@ -26,6 +28,11 @@ std::optional<double> TakeNumber(std::string_view& text) {
 
 Ms Rounded(double ms) { return Ms(static_cast<std::int64_t>(ms + 0.5)); }
 
+Ms LengthIn(const std::string& text) {
+  if (const std::optional<Ms> length = LengthOf(text)) return *length;
+  throw ScriptError(Quoted(text) + " is no length of time, such as 1m30s");
+}
+
 /// .25 of 250 ms; nothing of none.
 std::string FractionText(Ms rest) {
   if (rest == 0ms) return "";
@@ -41,26 +48,27 @@ std::vector<std::string> Split(std::string_view text) {
   std::string word;
   int depth = 0;
   bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted && c == '\\' && i + 1 < text.size()) {
+  bool escaped = false;
+  for (const char c : text) {
+    if (c == '"' && !escaped) quoted = !quoted;
+    escaped = quoted && c == '\\' && !escaped;
+    if (!quoted) depth += (c == '{' || c == '[' ? 1 : 0) - (c == '}' || c == ']' ? 1 : 0);
+    if (quoted || depth != 0 || std::isspace(static_cast<unsigned char>(c)) == 0) {
       word += c;
-      word += text[++i];
-      continue;
-    }
-    if (c == '"') quoted = !quoted;
-    if (!quoted && (c == '{' || c == '[')) ++depth;
-    if (!quoted && (c == '}' || c == ']')) --depth;
-    if (!quoted && depth == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
-      if (!word.empty()) words.push_back(std::move(word));
-      word.clear();
-    } else {
-      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, {}));
     }
   }
   if (quoted || depth != 0) throw ScriptError("a quote or a bracket does not end: " + word);
   if (!word.empty()) words.push_back(std::move(word));
   return words;
+}
+
+std::vector<std::string> AtCommas(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream in(list + ",");
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
 }
 
 std::string Joined(const std::vector<std::string>& parts, const char* between) {
@@ -128,55 +136,62 @@ std::optional<Ms> LengthOf(std::string_view text) {
   return time;
 }
 
-std::optional<std::size_t> Words::Find(std::string_view word) const {
+template <class Wanted>
+const std::string* Words::Use(const Wanted& is_wanted) {
   for (std::size_t i = 0; i < words_.size(); ++i) {
-    if (!used_[i] && words_[i] == word) return i;
+    if (used_[i] || !is_wanted(words_[i])) continue;
+    used_[i] = true;
+    return &words_[i];
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::string Words::Take() {
-  const auto next = std::find(used_.begin(), used_.end(), false);
-  if (next == used_.end()) throw ScriptError("a word is missing at the end");
-  *next = true;
-  return words_[static_cast<std::size_t>(next - used_.begin())];
+  const std::string* const word = Use([](const auto&) { return true; });
+  if (word == nullptr) throw ScriptError("a word is missing at the end");
+  return *word;
 }
 
-Ms Words::TakeLength() {
-  const std::string text = Take();
-  if (const std::optional<Ms> length = LengthOf(text)) return *length;
-  throw ScriptError(Quoted(text) + " is no length of time, such as 1m30s");
-}
+Ms Words::TakeLength() { return LengthIn(Take()); }
 
 std::vector<std::string> Words::Rest() {
   std::vector<std::string> rest;
-  while (!AtEnd()) rest.push_back(Take());
+  while (const std::string* const word = Use([](const auto&) { return true; })) {
+    rest.push_back(*word);
+  }
   return rest;
 }
 
-bool Words::AtEnd() const { return std::find(used_.begin(), used_.end(), false) == used_.end(); }
-
-bool Words::Flag(std::string_view word) {
-  const std::optional<std::size_t> at = Find(word);
-  if (at) used_[*at] = true;
-  return at.has_value();
+std::vector<std::vector<std::string>> Words::Parts() {
+  std::vector<std::vector<std::string>> parts(1);
+  for (const std::string& word : Rest()) {
+    if (word == ";") {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(word);
+    }
+  }
+  return parts;
 }
 
-std::optional<std::string> Words::After(std::string_view word) {
-  const std::optional<std::size_t> at = Find(word);
-  if (!at) return std::nullopt;
-  if (*at + 1 == words_.size() || used_[*at + 1]) {
-    throw ScriptError("a word is missing behind " + Quoted(word));
+bool Words::Flag(std::string_view wanted) {
+  return Use([&](const std::string& word) { return word == wanted; }) != nullptr;
+}
+
+std::optional<std::string> Words::After(std::string_view wanted) {
+  const std::string* const found = Use([&](const std::string& word) { return word == wanted; });
+  if (found == nullptr) return std::nullopt;
+  const auto next = static_cast<std::size_t>(found - words_.data()) + 1;
+  if (next == words_.size() || used_[next]) {
+    throw ScriptError("a word is missing behind " + Quoted(wanted));
   }
-  used_[*at] = used_[*at + 1] = true;
-  return words_[*at + 1];
+  used_[next] = true;
+  return words_[next];
 }
 
 std::optional<Ms> Words::LengthAfter(std::string_view word) {
   const std::optional<std::string> text = After(word);
-  if (!text) return std::nullopt;
-  if (const std::optional<Ms> length = LengthOf(*text)) return *length;
-  throw ScriptError(Quoted(*text) + " is no length of time, such as 1m30s");
+  return text ? std::optional(LengthIn(*text)) : std::nullopt;
 }
 
 std::optional<int> Words::NumberAfter(std::string_view word) {
@@ -188,31 +203,24 @@ std::optional<int> Words::NumberAfter(std::string_view word) {
 }
 
 std::optional<Json> Words::Object() {
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    if (used_[i] || !words_[i].starts_with('{')) continue;
-    used_[i] = true;
-    Json object = Json::parse(words_[i], nullptr, false);
-    if (object.is_discarded()) throw ScriptError(Quoted(words_[i]) + " is not JSON");
-    return object;
-  }
-  return std::nullopt;
+  const std::string* const found =
+      Use([](const std::string& word) { return word.starts_with('{'); });
+  if (found == nullptr) return std::nullopt;
+  Json object = Json::parse(*found, nullptr, false);
+  if (object.is_discarded()) throw ScriptError(Quoted(*found) + " is not JSON");
+  return object;
 }
 
 std::optional<std::int64_t> Words::Version() {
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    const std::string& word = words_[i];
-    if (used_[i] || !word.starts_with('v') || !IsCount(std::string_view(word).substr(1))) continue;
-    used_[i] = true;
-    return std::stoll(word.substr(1));
-  }
-  return std::nullopt;
+  const std::string* const found = Use([](const std::string& word) {
+    return word.starts_with('v') && IsCount(std::string_view(word).substr(1));
+  });
+  return found == nullptr ? std::nullopt : std::optional(std::stoll(found->substr(1)));
 }
 
-void Words::Finish() const {
-  const auto unread = std::find(used_.begin(), used_.end(), false);
-  if (unread == used_.end()) return;
-  throw ScriptError(Quoted(words_[static_cast<std::size_t>(unread - used_.begin())]) +
-                    " means nothing here");
+void Words::Finish() {
+  const std::string* const unread = Use([](const auto&) { return true; });
+  if (unread != nullptr) throw ScriptError(Quoted(*unread) + " means nothing here");
 }
 
 }  // namespace doclock::conformance::script

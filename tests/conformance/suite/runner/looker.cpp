@@ -15,8 +15,6 @@ std::string Called(const std::string& name, const LockHolder& holder) {
   return name + " (" + (holder.name.empty() ? "unnamed" : holder.name) + ")";
 }
 
-std::string Broken(const std::string& promise) { return "BUT " + promise; }
-
 }  // namespace
 
 std::string Looker::NameOf(const Uuid& id) const {
@@ -68,25 +66,25 @@ Looker::Parts Looker::Picture(const std::string& text) const {
   if (read.status != OpStatus::kDone) return {WordOf(read.detail->code)};
   const std::vector<LockRow> rows = Rows({.key = key, .unheld = true});
   Parts parts{"v" + std::to_string(read.version), read.body.json().dump(), Holders(read, rows)};
-  if (rows.empty()) return parts.push_back(Broken("NO LIST SHOWS IT")), parts;
+  if (rows.empty()) return parts.emplace_back("BUT NO LIST SHOWS IT"), parts;
   const LockRow& row = rows.front();
   const bool exclusive = row.mode == LockMode::kExclusive;
   parts.push_back(row.group.empty() || !exclusive ? "" : "in " + row.group);
   parts.emplace_back(row.closed ? "closed" : "");
   const std::string first = row.next.name.empty() ? "" : " (" + row.next.name + " first)";
-  const bool shows_queue = row.waiting > 0 && sight_.queues;
+  const bool shows_queue = row.waiting > 0 && shows_queues_;
   parts.push_back(shows_queue ? std::to_string(row.waiting) + " waiting" + first : "");
   const bool shows_end = !read.released.is_nil() && read.lock_id != kSharedLockId;
   parts.push_back(shows_end ? "after " + NameOf(read.released) : "");
   const auto live = [](const LockRow& one) { return one.live; };
   if (row.version != read.version) {
-    parts.push_back(Broken("LISTED AS v" + std::to_string(row.version)));
+    parts.push_back("BUT LISTED AS v" + std::to_string(row.version));
   }
-  if (row.born != read.born) parts.push_back(Broken("LISTED IN ANOTHER LIFE"));
+  if (row.born != read.born) parts.emplace_back("BUT LISTED IN ANOTHER LIFE");
   if (std::any_of(rows.begin(), rows.end(), live) != read.locked) {
-    parts.push_back(Broken("LISTED AS OTHERWISE LIVE"));
+    parts.emplace_back("BUT LISTED AS OTHERWISE LIVE");
   }
-  if (row.fence && *row.fence > read.version) parts.push_back(Broken("ITS FENCE IS HIGHER"));
+  if (row.fence && *row.fence > read.version) parts.emplace_back("BUT ITS FENCE IS HIGHER");
   return parts;
 }
 
@@ -94,10 +92,10 @@ std::string Looker::Difference(const Parts& before, Parts& now, const std::strin
   static constexpr const char* kGone[] = {"", "", "", "in no group", "open", "none waiting", ""};
   Parts changes;
   for (std::size_t i = 0; i < now.size(); ++i) {
-    const std::string snapped = Snapped(now[i], expected, sight_.slack.now());
+    const std::string snapped = Snapped(now[i], expected, slack_.now());
     const bool fresh = i >= before.size() || before.size() < 2 || now.size() < 2;
     const bool announced = snapped != now[i] && expected.find(snapped) != expected.npos;
-    if (!fresh && !announced && Matches(before[i], now[i], sight_.slack.now())) {
+    if (!fresh && !announced && Matches(before[i], now[i], slack_.now())) {
       now[i] = before[i];
       continue;
     }

@@ -7,7 +7,7 @@ namespace doclock::conformance::script {
 
 /// The words of a filter: an object of the fields that must be equal, and conditions.
 inline constexpr const char* kFilterUsage =
-    "[{FIELDS}] [not|below|at-most|above|at-least {FIELDS}] [due FIELD] [free|locked] "
+    "[{FIELDS}] [not|below|at-most|above|at-least {FIELDS}] [free|locked] "
     "[order|order-down FIELD] [first N]";
 
 /// Reads the words of a filter.

@@ -23,6 +23,8 @@ struct ScriptError : std::runtime_error {
 /// Splits a text at spaces. `{...}`, `[...]` and `"..."` stay whole.
 /// @throws ScriptError if one of them does not end
 std::vector<std::string> Split(std::string_view text);
+/// Splits a list at its commas.
+std::vector<std::string> AtCommas(const std::string& list);
 
 /// Joins the parts that are not empty.
 std::string Joined(const std::vector<std::string>& parts, const char* between = ", ");
@@ -62,9 +64,10 @@ class Words {
   std::string Take();
   /// Reads the next word as a length of time.
   Ms TakeLength();
-  [[nodiscard]] bool AtEnd() const;
   /// Reads all other words.
   std::vector<std::string> Rest();
+  /// Reads all other words, which are parts with `;` between them.
+  std::vector<std::vector<std::string>> Parts();
   /// Reads this word. Returns whether it is there.
   bool Flag(std::string_view word);
   /// Reads this word and the one behind it, which is returned.
@@ -76,11 +79,12 @@ class Words {
   /// Reads a word such as `v3`.
   std::optional<std::int64_t> Version();
   /// @throws ScriptError if a word was not read
-  void Finish() const;
+  void Finish();
 
  private:
-  /// The place of this word, if it is there and was not read.
-  [[nodiscard]] std::optional<std::size_t> Find(std::string_view word) const;
+  /// Reads the first word that is as wanted, or returns null.
+  template <class Wanted>
+  const std::string* Use(const Wanted& is_wanted);
 
   std::vector<std::string> words_;
   std::vector<bool> used_;

@@ -17,10 +17,7 @@ void AddActors(const std::string& text, bool there, std::vector<Actor>& actors) 
   };
   if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) throw wrong();
   const std::size_t dots = text.find("..");
-  if (dots == text.npos) {
-    actors.push_back({text, there});
-    return;
-  }
+  if (dots == text.npos) return actors.push_back({text, there});
   const std::size_t digits = std::min(text.find_first_of("0123456789"), dots);
   const std::string name = text.substr(0, digits);
   Words numbers({"from", text.substr(digits, dots - digits), "to",
@@ -36,45 +33,52 @@ std::vector<Actor> ActorsOf(std::string text) {
   const bool there = text.ends_with("@there");
   if (there) text.resize(text.size() - 6);
   std::vector<Actor> actors;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    AddActors(text.substr(begin, end - begin), there, actors);
-    begin = end + 1;
-  }
+  for (const std::string& one : AtCommas(text)) AddActors(one, there, actors);
   return actors;
 }
 
 }  // namespace
 
-Verbs::Verbs(std::initializer_list<const char*> usages) {
-  for (const std::string usage : usages) {
-    const std::vector<std::string> words = Split(usage);
-    usages_.emplace(words[0] == "WHO" ? words[1] : words[0], usage);
-  }
+void Stage::Add(const std::string& usage, Act act) {
+  const std::vector<std::string> words = Split(usage);
+  verbs_.emplace(words[0] == "WHO" ? words[1] : words[0], Verb{usage, std::move(act)});
 }
 
-const std::string& Verbs::UsageOf(const std::string& verb) const {
-  const auto found = usages_.find(verb);
-  if (found != usages_.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [name, usage] : usages_) names.push_back(name);
-  throw ScriptError(Quoted(verb) + " is no verb of this level, which has: " + Joined(names));
-}
-
-Command CommandOf(std::vector<std::string> words, const Verbs& verbs) {
+Command Stage::Read(std::vector<std::string> words) const {
   if (words.empty()) throw ScriptError("the step is empty");
-  const std::string first = words.front();
-  const bool is_verb = verbs.Contains(first);
-  if (is_verb && verbs.HasActor(first)) {
-    throw ScriptError(Quoted(first) + " needs an actor: " + verbs.UsageOf(first));
+  std::vector<Actor> actors{Actor{}};
+  auto verb = words.begin();
+  auto found = verbs_.find(*verb);
+  if (found == verbs_.end()) {
+    actors = ActorsOf(*verb++);
+    if (verb == words.end()) throw ScriptError(Quoted(words[0]) + " does nothing: WHO VERB ...");
+    found = verbs_.find(*verb);
   }
-  if (is_verb) return {{}, first, Words({words.begin() + 1, words.end()})};
-  std::vector<Actor> actors = ActorsOf(first);
-  if (words.size() == 1) throw ScriptError(Quoted(first) + " does nothing: WHO VERB ...");
-  if (!verbs.HasActor(words[1])) {
-    throw ScriptError(Quoted(words[1]) + " has no actor: " + verbs.UsageOf(words[1]));
+  if (found == verbs_.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, known] : verbs_) names.push_back(name);
+    throw ScriptError(Quoted(*verb) + " is no verb of this level, which has: " + Joined(names));
   }
-  return {std::move(actors), words[1], Words({words.begin() + 2, words.end()})};
+  const Verb& known = found->second;
+  if (known.has_actor() != (verb != words.begin())) {
+    const char* const wrong = known.has_actor() ? " needs an actor: " : " has no actor: ";
+    throw ScriptError(Quoted(*verb) + wrong + known.usage);
+  }
+  return {known, std::move(actors), Words({verb + 1, words.end()})};
+}
+
+std::string Stage::Do(const Command& command) {
+  std::vector<std::string> replies;
+  try {
+    for (const Actor& actor : command.actors) {
+      Words words = command.words;
+      replies.push_back(Take(command.verb, {actor, words}));
+      words.Finish();
+    }
+  } catch (const ScriptError& error) {
+    throw ScriptError(std::string(error.what()) + "; write: " + command.verb.usage);
+  }
+  return FirstAndLast(replies.front(), replies.back());
 }
 
 std::string FirstAndLast(const std::string& first, const std::string& last) {
@@ -95,12 +99,9 @@ std::string WordOf(Errc code) {
   return found->second;
 }
 
-std::string Intervene(const std::string& verb, Store& store, const Key& key) {
+std::string Intervene(Intervention change, Store& store, const Key& key) {
   try {
-    const auto how = verb == "break"   ? testing::BreakLock
-                     : verb == "steal" ? testing::StealLock
-                                       : testing::ExpireLock;
-    how(store, "things", key);
+    change(store, "things", key);
     return "done";
   } catch (const Error& error) {
     return WordOf(error.errc());

@@ -1,8 +1,7 @@
-// Each script of this folder on each store, as one test. With DOCLOCK_REWRITE=1 the answers that
+// Each script on each store, as one test. With DOCLOCK_REWRITE=1 the answers that
 // differ are written into the scripts.
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
@@ -29,10 +28,7 @@ std::vector<std::filesystem::path> AllScripts() {
 }
 
 std::string PlayName(const ::testing::TestParamInfo<FileOnStore>& info) {
-  std::string name = std::get<0>(info.param).name + "_" + std::get<1>(info.param).stem().string();
-  const auto is_other = [](unsigned char c) { return std::isalnum(c) == 0; };
-  std::replace_if(name.begin(), name.end(), is_other, '_');
-  return name;
+  return std::get<0>(info.param).name + "_" + std::get<1>(info.param).stem().string();
 }
 
 class Scripts : public ::testing::TestWithParam<FileOnStore> {};

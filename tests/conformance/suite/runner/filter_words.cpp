@@ -5,10 +5,6 @@ namespace {
 
 using Condition = Filter& (Filter::*)(std::string_view, detail::FilterValue) &;
 
-void AddAll(Filter& filter, Condition condition, const Json& fields) {
-  for (const auto& [field, value] : fields.items()) (filter.*condition)(field, value);
-}
-
 }  // namespace
 
 Filter FilterOf(Words& words) {
@@ -21,16 +17,17 @@ Filter FilterOf(Words& words) {
     while (const auto text = words.After(name)) {
       const std::optional<Json> fields = Words({*text}).Object();
       if (!fields) throw ScriptError("{FIELDS} are missing behind " + Quoted(name));
-      AddAll(filter, condition, *fields);
+      for (const auto& [field, value] : fields->items()) (filter.*condition)(field, value);
     }
   }
-  if (const auto equal = words.Object()) AddAll(filter, &Filter::Equal, *equal);
+  if (const auto equal = words.Object()) {
+    for (const auto& [field, value] : equal->items()) filter.Equal(field, value);
+  }
   if (words.Flag("free")) filter.Free();
   if (words.Flag("locked")) filter.Locked();
   if (const auto field = words.After("order")) filter.OrderBy(*field);
   if (const auto field = words.After("order-down")) filter.OrderByDescending(*field);
   if (const auto count = words.NumberAfter("first")) filter.Limit(*count);
-  if (const auto field = words.After("due")) filter.Due(*field);
   return filter;
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <initializer_list>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../store_conformance.h"
@@ -18,34 +19,28 @@ struct Actor {
                        ///< at the public level another LockManager.
 };
 
-/// The verbs of a level, each with its words in order: "WHO release KEY [v1]". Verbs without WHO
-/// have no actor.
-class Verbs {
- public:
-  Verbs(std::initializer_list<const char*> usages);
+/// What one actor does in a step. A verb without WHO has an actor without a name.
+struct Turn {
+  const Actor& actor;
+  Words& words;  ///< Behind the verb.
+};
+/// Does a turn and returns the reply.
+using Act = std::function<std::string(const Turn& turn)>;
 
-  /// Returns how a verb is written.
-  /// @throws ScriptError if there is no such verb
-  [[nodiscard]] const std::string& UsageOf(const std::string& verb) const;
-  [[nodiscard]] bool Contains(const std::string& verb) const { return usages_.contains(verb); }
-  [[nodiscard]] bool HasActor(const std::string& verb) const {
-    return UsageOf(verb).starts_with("WHO ");
-  }
-
- private:
-  std::map<std::string, std::string> usages_;
+/// A verb of a level: how it is written, such as "WHO release KEY [v1]", and what it does. A verb
+/// without WHO has no actor.
+struct Verb {
+  std::string usage;
+  Act act;
+  [[nodiscard]] bool has_actor() const { return usage.starts_with("WHO "); }
 };
 
 /// A step that was read: who does what.
 struct Command {
+  const Verb& verb;
   std::vector<Actor> actors;
-  std::string verb;
   Words words;
 };
-
-/// Reads a step: `advance 5s`, `ann renew 42`, `w1..w64,ben@there acquire 42 shared`.
-/// @throws ScriptError
-Command CommandOf(std::vector<std::string> words, const Verbs& verbs);
 
 /// Where a case is played: an empty store, and all its actors.
 class Stage {
@@ -55,12 +50,22 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
   virtual ~Stage() = default;
 
-  [[nodiscard]] virtual const Verbs& verbs() const = 0;
+  /// Reads a step: `advance 5s`, `ann renew 42`, `w1..w64,ben@there acquire 42 shared`.
+  /// @throws ScriptError
+  [[nodiscard]] Command Read(std::vector<std::string> words) const;
   /// Does a step and returns the reply. Several actors act one after the other.
-  virtual std::string Do(Command& command) = 0;
+  std::string Do(const Command& command);
   /// Returns what can be seen to have changed since the last look. The expected change only tells a
   /// moment that is earlier by some of the store's slack from one that is wrong.
   virtual std::string Look(const std::string& expected) = 0;
+
+ protected:
+  void Add(const std::string& usage, Act act);
+  /// Does one turn of a step.
+  virtual std::string Take(const Verb& verb, const Turn& turn) = 0;
+
+ private:
+  std::map<std::string, Verb> verbs_;
 };
 
 /// Plays the operations of a store.
@@ -72,7 +77,14 @@ std::unique_ptr<Stage> MakePublicStage(Backend backend);
 std::string FirstAndLast(const std::string& first, const std::string& last);
 /// Returns the word for a code.
 std::string WordOf(Errc code);
-/// Does what `break`, `steal` and `expire` say, and returns the reply.
-std::string Intervene(const std::string& verb, Store& store, const Key& key);
+
+using Intervention = void (*)(Store& store, const std::string& collection, const Key& key);
+/// How the verbs for what a user's tests may do to a lock are written, and what they call.
+constexpr std::pair<const char*, Intervention> kInterventions[] = {
+    {"break KEY", testing::BreakLock},
+    {"steal KEY", testing::StealLock},
+    {"expire KEY", testing::ExpireLock}};
+/// Does one of them and returns the reply.
+std::string Intervene(Intervention change, Store& store, const Key& key);
 
 }  // namespace doclock::conformance::script
