@@ -99,11 +99,9 @@ class Parser {
   }
   void Level(const std::string& level) {
     if (steps_ != nullptr) throw ScriptError("level: stands before the first case");
-    if (level != "public" && level != "store") {
-      throw ScriptError("a level is store or public, not " + Quoted(level));
-    }
-    script_.is_public = level == "public";
-    if (script_.is_public) needs_.emplace_back("our clock");
+    if (level != "public") throw ScriptError("the level is public, not " + Quoted(level));
+    script_.is_public = true;
+    needs_.emplace_back("our clock");
   }
   /// Reads "step -> reply | change".
   static void Answers(std::string_view text, Step& step) {
