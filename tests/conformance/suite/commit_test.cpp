@@ -85,42 +85,6 @@ class Commits : public StoreConformance {
   Client others_ = Open("others");
 };
 
-TEST_P(Commits, AllWritesAreStored) {
-  const AcquireOp released = things_.Create("released"), kept = things_.Create("kept"),
-                  erased = others_.Create("erased");
-  const SaveOp replaced = others_.Insert("replaced", {{"n", 1}}),
-               deleted = things_.Insert("deleted", {{"n", 1}});
-  Together all(things_);
-  const WriteOp& release =
-      all.Write(things_, WriteKind::kRelease, released, "released", MakeBody({{"n", 2}}));
-  const WriteOp& keep =
-      all.Write(things_, WriteKind::kCheckpoint, kept, "kept", MakeBody({{"n", 2}}));
-  const WriteOp& erase = all.Write(others_, WriteKind::kErase, erased, "erased");
-  const SaveOp& insert = all.Insert(things_, "inserted", {{"n", 2}});
-  const SaveOp& replace = all.Replace(others_, "replaced", 1, replaced.born, {{"n", 2}});
-  all.Erase(things_, "deleted", 1, deleted.born);
-  ASSERT_TRUE(all.Commit());
-  EXPECT_EQ(release.version, released.version + 1);
-  EXPECT_EQ(keep.version, kept.version + 1);
-  EXPECT_EQ(erase.version, erased.version + 1);
-  EXPECT_EQ(insert.version, 1);
-  EXPECT_EQ(replace.version, 2);
-
-  const ReadOp now_free = things_.Read("released");
-  EXPECT_FALSE(now_free.locked);
-  EXPECT_EQ(now_free.released, released.grant.lock_id);
-  EXPECT_EQ(now_free.version, release.version);
-  const ReadOp now_kept = things_.Read("kept");
-  EXPECT_EQ(now_kept.lock_id, kept.grant.lock_id);
-  EXPECT_TRUE(now_kept.locked);
-  for (const ReadOp& read : {things_.Read("released"), things_.Read("kept"),
-                             things_.Read("inserted"), others_.Read("replaced")}) {
-    EXPECT_EQ(read.body.json(), Json({{"n", 2}}));
-  }
-  EXPECT_EQ(others_.Read("erased").status, OpStatus::kMissing);
-  EXPECT_EQ(things_.Read("deleted").status, OpStatus::kMissing);
-}
-
 TEST_P(Commits, OneOfManyIsOne) {
   Together all(things_);
   for (int i = 0; i < 100; ++i) all.Insert(i % 2 == 0 ? things_ : others_, i, {{"n", i}});
@@ -212,76 +176,6 @@ TEST_P(Commits, WhatWasRefusedCanBeMendedAndCommittedAgain) {
   EXPECT_TRUE(both.Commit());
   EXPECT_EQ(replace.detail, nullptr) << "nothing is left of the first attempt";
   EXPECT_EQ(things_.Read("a").body.json(), Json({{"n", 2}}));
-}
-
-TEST_P(Commits, AUniqueValueIsGivenUpBeforeItIsTaken) {
-  store().EnsureIndex(things_.collection(), {{"email"}, true});
-  const SaveOp x = things_.Insert("x", {{"email", "one"}}), y = things_.Insert("y", {});
-  Together wrong(things_);
-  const SaveOp& early = wrong.Replace(things_, "y", 1, y.born, {{"email", "one"}});
-  wrong.Replace(things_, "x", 1, x.born, {{"email", "two"}});
-  EXPECT_FALSE(wrong.Commit());
-  EXPECT_EQ(early.status, OpStatus::kConflict);
-  EXPECT_TRUE(wrong.IsAlone(early));
-  EXPECT_EQ(early.detail->index, "email");
-
-  Together right(things_);
-  right.Replace(things_, "x", 1, x.born, {{"email", "two"}});
-  right.Replace(things_, "y", 1, y.born, {{"email", "one"}});
-  EXPECT_TRUE(right.Commit());
-  EXPECT_EQ(things_.Insert("z", {{"email", "one"}}).status, OpStatus::kConflict);
-  EXPECT_EQ(things_.Insert("z", {{"email", "two"}}).status, OpStatus::kConflict);
-  EXPECT_EQ(things_.Insert("z", {{"email", "three"}}).status, OpStatus::kDone);
-}
-
-TEST_P(Commits, OnlyWritesOfDifferentDocumentsGoTogether) {
-  const AcquireOp a = things_.Create("a");
-  const Key b = "b";
-  ReadOp read(things_.collection(), b);
-  WriteOp share(things_.collection(), b), leave(things_.collection(), b);
-  share.mode = LockMode::kShared;
-  leave.write = WriteKind::kLeave;
-  for (StoreOp* const op : std::vector<StoreOp*>{&read, &share, &leave}) {
-    Together all(things_);
-    all.Write(things_, WriteKind::kRelease, a, "a");
-    all.Add(*op);
-    EXPECT_FALSE(all.Commit());
-    ASSERT_EQ(op->status, OpStatus::kFailed);
-    EXPECT_EQ(op->detail->code, Errc::kRefused);
-    EXPECT_TRUE(all.IsAlone(*op));
-  }
-  Together twice(things_);
-  twice.Write(things_, WriteKind::kCheckpoint, a, "a");
-  twice.Insert(others_, "a", {});
-  twice.Write(things_, WriteKind::kRelease, a, "a");
-  EXPECT_FALSE(twice.Commit());
-  EXPECT_EQ(things_.Read("a").lock_id, a.grant.lock_id);
-  EXPECT_EQ(things_.Read("a").version, a.version);
-  EXPECT_EQ(others_.Read("a").status, OpStatus::kMissing);
-}
-
-TEST_P(Commits, HandTheirLocksOver) {
-  const AcquireOp a = things_.Create("a"), b = things_.Create("b");
-  const GrantRequest next{.lock_id = FreshId(), .ttl = kTtl};
-  Together all(things_);
-  all.Write(things_, WriteKind::kRelease, a, "a").next = &next;
-  all.Write(things_, WriteKind::kRelease, b, "b");
-  ASSERT_TRUE(all.Commit());
-  EXPECT_EQ(things_.Read("a").lock_id, next.lock_id);
-  EXPECT_EQ(things_.Read("a").version, a.version + 1);
-  EXPECT_FALSE(things_.Read("b").locked);
-}
-
-TEST_P(Commits, GrantTheirLocksToTheirQueues) {
-  if (!things_.traits().queues) GTEST_SKIP() << "this store has no queue";
-  const AcquireOp a = things_.Create("a"), b = things_.Create("b");
-  const Uuid waiter = FreshId();
-  EXPECT_TRUE(things_.Acquire("a", {.id = waiter, .queue_for = 10s}).queued);
-  Together all(things_);
-  all.Write(things_, WriteKind::kRelease, b, "b");
-  all.Write(things_, WriteKind::kRelease, a, "a");
-  ASSERT_TRUE(all.Commit());
-  EXPECT_EQ(things_.Read("a").lock_id, waiter);
 }
 
 /// Clients that move amounts between the same documents, in any order of them.
