@@ -1,6 +1,6 @@
 /// What a deployment makes: cycles of lock and release, waiters, documents. There are no floors
-/// here. docs/reference/performance.md shows the figures, and scaling_model.py predicts them from round
-/// trip and flush, which are measured too.
+/// here. docs/reference/performance.md shows the figures, and scaling_model.py predicts them from
+/// round trip and flush, which are measured too.
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -12,7 +12,6 @@ namespace doclock::locking {
 /// time, if the rules need it. @throws what the unit throws
 void Decide(StoreOp& op, Change& document, Unit& unit);
 
-
 /// Decides an acquire of a document that is there.
 void DecideAcquire(AcquireOp& op, Change& document, Unit& unit);
 
