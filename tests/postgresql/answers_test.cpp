@@ -24,6 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+using ::testing::ContainsRegex;
 
 class PostgresqlAnswers : public ::testing::Test {
  protected:
@@ -58,6 +59,14 @@ TEST_F(PostgresqlAnswers, AreAwaitedBeforeMoreIsAsked) {
   transaction.Commit();
   waiter.join();
   EXPECT_EQ(proxy_.most_in_flight(), 1);
+  // Poolers send statements that seem to change nothing to standbys, or keep their answers.
+  for (const std::string& statement : proxy_.statements()) {
+    const bool reads = statement.starts_with("SELECT") && statement != "SELECT 1" &&
+                       statement != "SELECT $1::int8";
+    if (reads)
+      EXPECT_THAT(statement,
+                  ContainsRegex("clock_timestamp|set_config|advisory|notify|pg_current_xact_id"));
+  }
 }
 
 TEST_F(PostgresqlAnswers, OfTwoClientsThatChangePlacesAreNotBelieved) {

@@ -21,6 +21,10 @@
 
 namespace doclock::postgresql {
 
+/// A condition that always holds. A SELECT without a volatile function is one that poolers may send
+/// to a standby, or answer from a cache: both may lack what was written before.
+inline constexpr std::string_view kByPrimary = "clock_timestamp() IS NOT NULL";
+
 using locking::Deadline;
 
 /// The text of a statement, which stays where it is: a connection prepares it once.

@@ -14,7 +14,10 @@ constexpr const char* kFirstMoment = "timestamptz '2020-01-01Z'";
 /// About so much above the last one is an epoch that begins before it by the server's clock: not
 /// just so much, so that two of them differ.
 constexpr int kADay = 86'400'000;
-std::string Here() { return "(SELECT " + std::string(kThisServer) + " AS server) AS here"; }
+std::string Here() {
+  return "(SELECT " + std::string(kThisServer) + " AS server WHERE " + std::string(kByPrimary) +
+         ") AS here";
+}
 /// The settings that are epochs, and that of `server`: the highest under its name, which is
 /// followed by the one that it is above, if the tables were on another server in between.
 constexpr const char* kIsEpoch = "name LIKE 'epoch of %'";

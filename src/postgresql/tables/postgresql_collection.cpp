@@ -36,7 +36,7 @@ std::string Places(int first, int count) {
 
 std::string Select(const std::string& table, const char* lock) {
   return "SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " + table + kWhereKey +
-         lock;
+         " AND " + std::string(kByPrimary) + lock;
 }
 
 /// A write that fails (Refusal::IsUnwritten) if it wrote no row.
@@ -147,7 +147,7 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       read{Select(table, "")},
       lock{Select(table, " FOR NO KEY UPDATE")},
       lock_free{Select(table, " FOR NO KEY UPDATE SKIP LOCKED")},
-      exists{"SELECT 1 FROM " + table + kWhereKey},
+      exists{"SELECT 1 FROM " + table + kWhereKey + " AND " + std::string(kByPrimary)},
       insert{WriteOne("INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
                       std::string(kLockColumns) + ", body) VALUES(" +
                       Places(1, 3 + kLockColumnCount + 1) + ")")},

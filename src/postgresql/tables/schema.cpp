@@ -41,7 +41,7 @@ constexpr std::string_view kNoPrivilege = "42501";
 /// Has the table the columns of a collection?
 void CheckTable(Connection& connection, const PostgresqlCollection& collection, Deadline deadline) {
   connection.SendOnce("SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " +
-                      collection.table() + " LIMIT 0");
+                      collection.table() + " WHERE " + std::string(kByPrimary) + " LIMIT 0");
   try {
     connection.Run(deadline);
   } catch (const Refusal& refusal) {
@@ -53,14 +53,16 @@ void CheckTable(Connection& connection, const PostgresqlCollection& collection, 
 bool Exists(Connection& connection, const std::string& table, Deadline deadline) {
   Parameters name;
   name.Text(table);
-  connection.SendOnce("SELECT to_regclass($1)", name);
+  connection.SendOnce("SELECT to_regclass($1) WHERE " + std::string(kByPrimary), name);
   return !connection.Run(deadline).back().IsNull(0, 0);
 }
 
 /// False too if it is not there.
 bool MayRead(Connection& connection, const std::string& table, Deadline deadline) {
-  connection.SendOnce("SELECT coalesce(has_table_privilege(to_regclass($1), 'SELECT'), false)",
-                      Parameters().Text(table));
+  connection.SendOnce(
+      "SELECT coalesce(has_table_privilege(to_regclass($1), 'SELECT'), false) WHERE " +
+          std::string(kByPrimary),
+      Parameters().Text(table));
   return connection.Run(deadline).back().Number(0, 0) != 0;
 }
 
@@ -71,7 +73,9 @@ std::string Keep(Connection& connection, const std::string& schema, const std::s
   both.Text(name).Text(value);
   const std::string meta = MetaTable(schema);
   connection.Command("INSERT INTO " + meta + " VALUES($1, $2) ON CONFLICT (name) DO NOTHING", both);
-  connection.SendOnce("SELECT value FROM " + meta + " WHERE name = $1", Parameters().Text(name));
+  connection.SendOnce(
+      "SELECT value FROM " + meta + " WHERE name = $1 AND " + std::string(kByPrimary),
+      Parameters().Text(name));
   return std::string(connection.Run(deadline).back().Text(0, 0));
 }
 
@@ -82,7 +86,8 @@ bool HasIndex(Connection& connection, const std::string& table, const std::strin
   names.Text(table).Text(index);
   connection.SendOnce(
       "SELECT indisvalid FROM pg_index"
-      " WHERE indrelid = to_regclass($1) AND indexrelid = to_regclass($2)",
+      " WHERE indrelid = to_regclass($1) AND indexrelid = to_regclass($2) AND " +
+          std::string(kByPrimary),
       names);
   const Result found = std::move(connection.Run(deadline).back());
   if (found.size() == 0) return false;
@@ -97,7 +102,8 @@ std::string FindSchema(Pool& pool, Deadline deadline) {
   const Pool::Lent connection = pool.Take(deadline);
   connection->SendOnce(
       "SELECT current_schema(), current_setting('server_version_num')::int,"
-      " current_setting('server_encoding')");
+      " current_setting('server_encoding') WHERE " +
+      std::string(kByPrimary));
   const Result found = std::move(connection->Run(deadline).back());
   if (found.Number(0, 1) < kOldestServer) Refuse("the server is older than version 14");
   if (found.Text(0, 2) != "UTF8") {
@@ -139,7 +145,8 @@ std::vector<std::string> ListCollections(Connection& connection, const std::stri
   if (!MayRead(connection, MetaTable(schema), deadline)) return {};  // none can be opened
   connection.SendOnce("SELECT value FROM " + MetaTable(schema) +
                           " JOIN pg_class ON name = $1 || relname"
-                          " WHERE relnamespace = to_regnamespace($2)",
+                          " WHERE relnamespace = to_regnamespace($2) AND " +
+                          std::string(kByPrimary),
                       Parameters().Text(RecordOf("")).Text(QuotedName(schema)));
   const Result found = std::move(connection.Run(deadline).back());
   std::vector<std::string> names;

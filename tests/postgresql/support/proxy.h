@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -111,6 +112,11 @@ class Proxy {
   void BreakAll() { ++generation_; }
   /// How many answers it did something to.
   [[nodiscard]] int faults() const { return faulted_; }
+  /// The statements that clients sent, each once.
+  std::set<std::string> statements() {
+    const std::lock_guard guard(mutex_);
+    return statements_;
+  }
   /// The most pipelines that were in flight at once on a connection.
   [[nodiscard]] int most_in_flight() const { return most_in_flight_; }
   /// Breaks each connection that has as many pipelines in flight, before it passes on an answer.
@@ -184,6 +190,11 @@ class Proxy {
     connection.asks.Add(said);
     for (std::string one = connection.asks.Take(); !one.empty(); one = connection.asks.Take()) {
       if (one.front() == 'S' || one.front() == 'Q') ++connection.in_flight;
+      if (!connection.has_begun || (one.front() != 'P' && one.front() != 'Q')) continue;
+      // Of a statement to prepare the name comes first.
+      const std::size_t at = one.front() == 'P' ? one.find('\0', 5) + 1 : 5;
+      const std::lock_guard guard(mutex_);
+      statements_.insert(one.c_str() + at);
     }
     int most = most_in_flight_;
     while (most < connection.in_flight &&
@@ -292,6 +303,7 @@ class Proxy {
   std::atomic<int> target_;
   std::mutex mutex_;
   std::map<int, int> connections_;  ///< To each port.
+  std::set<std::string> statements_;
   std::string lost_;
   std::atomic<int> losses_ = 0;
   std::vector<Fault> faults_;
