@@ -83,45 +83,10 @@ TEST_F(DoubtTest, AShareThatIsGoneIsLostUnlessItsOwnReleaseMayHaveEndedIt) {
   EXPECT_FALSE(Stored("a").locked);
 }
 
-TEST_F(DoubtTest, AnAcquireWhoseReplyWasLostAfterTheEffectIsGranted) {
-  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
-  Grant held = Lock("a");
-  EXPECT_TRUE(Stored("a").locked);
-  EXPECT_EQ(held.body.json()["n"], 0);
-  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  EXPECT_EQ(Stored("a").body.json()["n"], 1);
-}
-
-TEST_F(DoubtTest, AnAcquireWhoseReplyWasLostKnowsWhetherItMadeTheDocument) {
-  for (const bool made : {true, false}) {
-    Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
-    Grant held = Lock("a");
-    EXPECT_EQ(held.created, made);
-    EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  }
-}
-
-TEST_F(DoubtTest, AnAcquireOfAnExistingDocumentLostBeforeTheEffectIsTriedAgain) {
-  Grant made = Lock("a");
-  ASSERT_FALSE(ReleaseWith(made, {{"n", 5}}));
-  Strike(Fault::Kind::kLostBefore, OpKind::kAcquire);
-  Grant held = Lock("a");
-  EXPECT_EQ(held.body.json()["n"], 5);
-}
-
 TEST_F(DoubtTest, AnUpsertLostBeforeTheEffectIsInDoubtAndNeverUpsertedAgain) {
   Strike(Fault::Kind::kLostBefore, OpKind::kAcquire);
   EXPECT_EQ(TryLock("a"), Errc::kInDoubt);
   EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound);
-}
-
-TEST_F(DoubtTest, AGhostAcquireThatArrivesLateIsReleasedInTheBackground) {
-  Strike(Fault::Kind::kLate, OpKind::kAcquire);
-  EXPECT_EQ(TryLock("a", {.ttl = 10s}), Errc::kInDoubt);
-  ASSERT_EQ(store->ReleaseLate(), 1);
-  EXPECT_TRUE(Stored("a").locked) << "the ghost took the lock";
-  clock->Advance(2s);
-  EXPECT_FALSE(Stored("a").locked);
 }
 
 TEST_F(DoubtTest, AnAcquireThatCannotBeConfirmedIsInDoubtAndGivenBack) {
@@ -186,23 +151,6 @@ TEST_F(DoubtTest, AReleaseByValueOfAnOldVersionIsRefusedThoughItWasInDoubt) {
   EXPECT_FALSE(ReleaseWith(held, {{"n", 2}}));
 }
 
-TEST_F(DoubtTest, AReleaseWhoseReplyWasLostAfterTheEffectIsDone) {
-  Grant held = Lock("a");
-  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
-  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  EXPECT_FALSE(Stored("a").locked);
-  EXPECT_EQ(Stored("a").body.json()["n"], 1);
-}
-
-TEST_F(DoubtTest, AReleaseWhoseRequestWasLostIsSentAgain) {
-  Grant held = Lock("a");
-  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
-  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  EXPECT_FALSE(Stored("a").locked);
-  EXPECT_EQ(Stored("a").body.json()["n"], 1);
-  EXPECT_EQ(Stored("a").version, 2);
-}
-
 TEST_F(DoubtTest, AReleaseSentAgainIsNotAppliedTwiceWhenTheFirstArrivesLate) {
   Grant held = Lock("a");
   Strike(Fault::Kind::kLate, OpKind::kWrite);
@@ -232,15 +180,6 @@ TEST_F(DoubtTest, AReleaseAfterWhichTheStoreIsBlindIsInDoubt) {
   const auto failure = ReleaseWith(held, {{"n", 1}});
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->code, Errc::kInDoubt);
-}
-
-TEST_F(DoubtTest, ACheckpointLostAfterTheEffectIsDoneOnce) {
-  Grant held = Lock("a");
-  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
-  EXPECT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
-  EXPECT_EQ(Stored("a").version, 2);
-  EXPECT_FALSE(ReleaseWith(held, {{"n", 2}}));
-  EXPECT_EQ(Stored("a").version, 3);
 }
 
 /// Under its lock only the holder moves the version, by one with each write. What is further on was
@@ -274,23 +213,6 @@ TEST_F(DoubtTest, ACheckpointIsNotProvedByAVersionThatAnotherProgramHasMoved) {
   EXPECT_EQ(Stored("a").version, 3);
 }
 
-TEST_F(DoubtTest, ACheckpointLostBeforeTheEffectIsSentAgain) {
-  Grant held = Lock("a");
-  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
-  EXPECT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
-  EXPECT_EQ(Stored("a").body.json()["n"], 1);
-  EXPECT_TRUE(LeaseHeld(*held.lease));
-}
-
-TEST_F(DoubtTest, AnEraseLostBeforeOrAfterTheEffectErases) {
-  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter}) {
-    Grant held = Lock("a");
-    Strike(kind, OpKind::kWrite);
-    EXPECT_FALSE(Write(held.lease, WriteKind::kErase, Body()));
-    EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound);
-  }
-}
-
 TEST_F(DoubtTest, ARenewalLostEitherWayIsRepeated) {
   for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter}) {
     Grant held = Lock("a", {.ttl = 12s});
@@ -298,25 +220,6 @@ TEST_F(DoubtTest, ARenewalLostEitherWayIsRepeated) {
     clock->Advance(1min);
     EXPECT_TRUE(LeaseHeld(*held.lease));
     ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  }
-}
-
-TEST_F(DoubtTest, ASaveLostAfterTheEffectIsDone) {
-  Grant made = Lock("a");
-  ASSERT_FALSE(ReleaseWith(made, {{"n", 0}}));
-  for (const auto kind : {Fault::Kind::kLostAfter, Fault::Kind::kLostBefore}) {
-    const ReadResult seen = Stored("a");
-    Strike(kind, OpKind::kSave);
-    SaveSpec save;
-    save.collection = collection;
-    save.key = "a";
-    save.expected = seen.version;
-    save.born = seen.born;
-    save.body = Body::FromJson({{"n", seen.version}});
-    SaveResult result = Save(engine(), std::move(save));
-    ASSERT_FALSE(result.failure);
-    EXPECT_EQ(result.version, seen.version + 1);
-    EXPECT_EQ(Stored("a").body.json()["n"], seen.version);
   }
 }
 
@@ -418,41 +321,6 @@ TEST_F(DoubtTest, AnInsertInDoubtIsNeverSentAgain) {
   EXPECT_EQ(store->Count(OpKind::kSave), 1);
   Strike(Fault::Kind::kLostAfter, OpKind::kSave);
   EXPECT_FALSE(Save(engine(), insert).failure);
-}
-
-TEST_F(DoubtTest, AReleaseByValueLostEitherWayIsDone) {
-  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter}) {
-    Grant held = Lock("a");
-    ASSERT_FALSE(Detach(held.lease));
-    Strike(kind, OpKind::kWrite);
-    EXPECT_FALSE(ReleaseByValue(engine(), {.collection = collection,
-                                           .key = "a",
-                                           .lock_id = LeaseLockId(*held.lease),
-                                           .version = kAnyVersion,
-                                           .fields = Body::FromJson({{"n", 3}})}));
-    EXPECT_FALSE(Stored("a").locked);
-  }
-}
-
-TEST_F(DoubtTest, AHandOverLostAfterTheEffectIsAFactForBoth) {
-  Grant held = Lock("a");
-  auto next = LockLater("a", {.wait = kForever});
-  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
-  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->RunPending();
-  ASSERT_TRUE(next->granted());
-  EXPECT_EQ(next->result->grant.body.json()["n"], 1);
-  EXPECT_FALSE(ReleaseWith(next->result->grant, {{"n", 2}}));
-}
-
-TEST_F(DoubtTest, AHandOverLostBeforeTheEffectIsSentAgain) {
-  Grant held = Lock("a");
-  auto next = LockLater("a", {.wait = kForever});
-  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
-  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->RunPending();
-  ASSERT_TRUE(next->granted());
-  EXPECT_FALSE(ReleaseWith(next->result->grant, {{"n", 2}}));
 }
 
 TEST_F(DoubtTest, AHandOverThatFailsLeavesTheWaiterInTheQueue) {
