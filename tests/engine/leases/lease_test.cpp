@@ -1,5 +1,4 @@
 #include <atomic>
-#include <climits>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -33,108 +32,7 @@ class LeaseTest : public EngineTest {
     return AsyncCode(
         [&](WriteDone done) { WriteAsync(held.lease, kind, BodyFor(kind), std::move(done)); });
   }
-
-  /// The handle knows that its lock is lost: it does nothing more, ever.
-  void ExpectDead(Grant& held) {
-    ASSERT_TRUE(LeaseLost(held.lease).stop_requested());
-    EXPECT_EQ(LeaseRemaining(*held.lease).count(), 0) << "also if it was lost before its time";
-    store->Reset();
-    for (const WriteKind kind : kAllWrites) {
-      EXPECT_EQ(WriteCode(held, kind), Errc::kLost);
-      EXPECT_EQ(WriteAsyncCode(held, kind), Errc::kLost);
-    }
-    EXPECT_EQ(Detach(held.lease)->code, Errc::kLost);
-    clock->Advance(1h);
-    EXPECT_EQ(store->Count(OpKind::kWrite), 0);
-    EXPECT_EQ(store->Count(OpKind::kRenew), 0);
-  }
-  /// The lock as it is stored.
-  ReadOp LockOf(const Key& key) {
-    ReadOp look(*collection, key);
-    StoreOp* const ops[] = {&look};
-    store->Execute(ops, 1s);
-    return look;
-  }
 };
-
-TEST_F(LeaseTest, RenewsByItselfForTenHours) {
-  Grant held = Lock("a", {.ttl = 10s});
-  store->Reset();
-  clock->Advance(10h);
-  EXPECT_TRUE(LeaseHeld(*held.lease));
-  EXPECT_FALSE(LeaseLost(held.lease).stop_requested());
-  // One renewal each third of the lease, give or take the slack that lets renewals travel together.
-  EXPECT_GT(store->Count(OpKind::kRenew), 36'000 / 10 * 3 - 10);
-  EXPECT_LT(store->Count(OpKind::kRenew), 36'000 / 10 * 5);
-  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
-}
-
-TEST_F(LeaseTest, IsNotRenewedWhenNotWanted) {
-  Grant held = Lock("a", {.ttl = 10s, .renew = false});
-  const auto lost = LeaseLost(held.lease);
-  clock->Advance(9s);
-  EXPECT_FALSE(lost.stop_requested());
-  clock->Advance(1s);
-  EXPECT_TRUE(lost.stop_requested());
-  EXPECT_EQ(store->Count(OpKind::kRenew), 0);
-}
-
-TEST_F(LeaseTest, LostFiresBeforeAnyoneElseCanHoldTheLockWhenTheStoreIsAway) {
-  Grant held = Lock("a", {.ttl = 10s});
-  store->Inject({.kind = Fault::Kind::kErrorBefore,
-                 .op = OpKind::kRenew,
-                 .key = {},
-                 .skip = 0,
-                 .times = INT_MAX});
-  bool free_when_lost = true;
-  const std::stop_callback on_lost(LeaseLost(held.lease), [&] {
-    ReadOp look(*collection, LeaseKey(*held.lease));
-    StoreOp* const ops[] = {&look};
-    store->Execute(ops, 1s);
-    free_when_lost = !look.locked;
-  });
-  clock->Advance(20s);
-  EXPECT_TRUE(LeaseLost(held.lease).stop_requested());
-  EXPECT_FALSE(free_when_lost);
-  const auto failure = ReleaseWith(held, {{"n", 7}});
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kLost);
-  EXPECT_EQ(Stored("a").body.json()["n"], 0);
-}
-
-TEST_F(LeaseTest, LostFiresWhileARenewalHangs) {
-  Grant held = Lock("a", {.ttl = 10s});
-  const auto lost = LeaseLost(held.lease);
-  clock->DelayWork(60s);
-  clock->Advance(9900ms);
-  EXPECT_FALSE(lost.stop_requested());
-  clock->Advance(100ms);
-  EXPECT_TRUE(lost.stop_requested());
-  // The late renewal revives nothing.
-  clock->Advance(5min);
-  EXPECT_FALSE(LeaseHeld(*held.lease));
-  EXPECT_EQ(LeaseRemaining(*held.lease), 0ns);
-}
-
-TEST_F(LeaseTest, AFewFailedRenewalsDoNotLoseIt) {
-  Grant held = Lock("a", {.ttl = 12s});
-  store->Inject(
-      {.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew, .key = {}, .skip = 0, .times = 4});
-  clock->Advance(1h);
-  EXPECT_TRUE(LeaseHeld(*held.lease));
-}
-
-TEST_F(LeaseTest, APausedHolderLearnsBeforeAnyFurtherWrite) {
-  Grant held = Lock("a", {.ttl = 10s});
-  clock->Jump(11s);  // nothing runs: the process is stopped
-  store->Reset();
-  const auto failure = ReleaseWith(held, {{"n", 7}});
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kLost);
-  EXPECT_EQ(store->Count(OpKind::kWrite), 0) << "the handle must send nothing more";
-  clock->RunPending();
-  EXPECT_TRUE(LeaseLost(held.lease).stop_requested());
-}
 
 TEST_F(LeaseTest, APausedHolderWritesNothingWhateverItTriesFirst) {
   std::vector<Grant> held;
@@ -151,75 +49,6 @@ TEST_F(LeaseTest, APausedHolderWritesNothingWhateverItTriesFirst) {
             Errc::kLost);
   EXPECT_EQ(store->Calls(), 0);
   for (const Grant& grant : held) EXPECT_TRUE(LeaseLost(grant.lease).stop_requested());
-}
-
-TEST_F(LeaseTest, ADetachOfAPausedHolderSendsNothing) {
-  Grant held = Lock("a", {.ttl = 10s});
-  clock->Jump(11s);
-  store->Reset();
-  EXPECT_EQ(Detach(held.lease)->code, Errc::kLost);
-  EXPECT_EQ(store->Calls(), 0);
-}
-
-TEST_F(LeaseTest, APausedHolderDoesNotReviveItsLease) {
-  Grant held = Lock("a", {.ttl = 10s});
-  clock->Jump(11s);
-  clock->Advance(1min);
-  EXPECT_FALSE(LeaseHeld(*held.lease));
-  EXPECT_EQ(TryLock("a"), std::nullopt);
-}
-
-TEST_F(LeaseTest, TheHolderOfABrokenLockLearnsByItsNextRenewal) {
-  Grant held = Lock("a", {.ttl = 9s});
-  testing::BreakLock(*store, "orders", "a");
-  clock->Advance(3500ms);
-  ExpectDead(held);
-  EXPECT_EQ(Stored("a").body.json()["n"], 0);
-}
-
-TEST_F(LeaseTest, TheHolderOfAStolenLockLearnsAndWritesNothing) {
-  Grant held = Lock("a", {.ttl = 9s});
-  testing::StealLock(*store, "orders", "a");
-  const auto failure = ReleaseWith(held, {{"n", 7}});
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kLost);
-  EXPECT_TRUE(Stored("a").locked);
-  EXPECT_EQ(Stored("a").body.json()["n"], 0);
-}
-
-TEST_F(LeaseTest, TheHolderOfAnErasedDocumentLearnsByItsNextRenewal) {
-  Grant held = Lock("a", {.ttl = 9s});
-  testing::ExpireLock(*store, "orders", "a");
-  SaveSpec erase;
-  erase.collection = collection;
-  erase.key = "a";
-  erase.save = SaveKind::kErase;
-  ASSERT_FALSE(Save(engine(), std::move(erase)).failure);
-  clock->Advance(3500ms);
-  ExpectDead(held);
-  EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound) << "nothing of it ever creates";
-}
-
-TEST_F(LeaseTest, ACheckpointWritesAndRenewsAndKeepsTheLock) {
-  Grant held = Lock("a", {.ttl = 10s, .renew = false});
-  clock->Advance(8s);
-  ASSERT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 5}})));
-  clock->Advance(8s);
-  EXPECT_TRUE(LeaseHeld(*held.lease));
-  EXPECT_EQ(Stored("a").body.json()["n"], 5);
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 6}}));
-  EXPECT_EQ(Stored("a").body.json()["n"], 6);
-}
-
-TEST_F(LeaseTest, ARefusedReleaseLeavesTheLockHeld) {
-  Grant held = Lock("a", {.ttl = 10s});
-  store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite, .key = {}});
-  const auto failure = ReleaseWith(held, {{"n", 1}});
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kRefused);
-  clock->Advance(1min);
-  EXPECT_TRUE(LeaseHeld(*held.lease));
-  EXPECT_FALSE(ReleaseWith(held, {{"n", 2}}));
 }
 
 TEST_F(LeaseTest, ManyLeasesAreRenewedInFewCalls) {
@@ -255,43 +84,6 @@ TEST_F(LeaseTest, ARoundThatHasNothingLeftToRenewIsNotSent) {
   EXPECT_GT(renewals, 0);
   EXPECT_EQ(empty, 0);
   store->before_reply = nullptr;
-}
-
-TEST_F(LeaseTest, DetachLeavesTheLockToItsLease) {
-  Grant held = Lock("a", {.ttl = 10s});
-  ASSERT_FALSE(Detach(held.lease));
-  store->Reset();
-  clock->Advance(9s);
-  EXPECT_EQ(TryLock("a"), Errc::kBusy);
-  clock->Advance(2s);
-  EXPECT_EQ(TryLock("a"), std::nullopt);
-  EXPECT_EQ(store->Count(OpKind::kRenew), 0);
-}
-
-TEST_F(LeaseTest, ADroppedGrantIsGivenBackWithItsBodyUntouched) {
-  { Grant held = Lock("a", {.ttl = 10s}); }
-  EXPECT_EQ(TryLock("a"), std::nullopt);
-  EXPECT_EQ(Stored("a").body.json()["n"], 0);
-}
-
-TEST_F(LeaseTest, ADroppedGrantIsGivenBackOnceTheStoreIsThereAgain) {
-  {
-    Grant held = Lock("a", {.ttl = 1h});
-    store->Inject({.kind = Fault::Kind::kErrorBefore,
-                   .op = OpKind::kWrite,
-                   .key = {},
-                   .skip = 0,
-                   .times = 5});
-  }
-  clock->Advance(1min);
-  EXPECT_EQ(TryLock("a"), std::nullopt);
-}
-
-TEST_F(LeaseTest, AnOperationAfterReleaseIsMisuse) {
-  Grant held = Lock("a");
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  EXPECT_THROW(ReleaseWith(held, {{"n", 2}}), std::logic_error);
-  EXPECT_FALSE(LeaseLost(held.lease).stop_requested()) << "released is not lost";
 }
 
 /// A store of eight lanes that remembers how many calls with renewals ran at once.

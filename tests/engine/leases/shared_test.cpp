@@ -58,18 +58,6 @@ class SharedByProcesses : public SharedTest {
   }
 };
 
-TEST_F(SharedTest, SharesStandBesideEachOther) {
-  Grant first = Share();
-  Grant second = Share();
-  EXPECT_GT(LeaseFence(*second.lease), LeaseFence(*first.lease));
-  EXPECT_EQ(LiveShares(), 2);
-  EXPECT_EQ(TryLock("a"), Errc::kBusy);
-  EXPECT_FALSE(Release(first));
-  EXPECT_EQ(TryLock("a"), Errc::kBusy);
-  EXPECT_FALSE(Release(second));
-  EXPECT_EQ(TryLock("a"), std::nullopt);
-}
-
 TEST_F(SharedTest, ARepositorysReleaseByValueCannotEndShares) {
   Grant share = Share();
   ValueRelease release;
@@ -81,33 +69,6 @@ TEST_F(SharedTest, ARepositorysReleaseByValueCannotEndShares) {
 }
 
 // Waiting.
-
-TEST_F(SharedTest, AllReadersComeInWhenTheWriterGoes) {
-  Grant writer = Lock("a");
-  std::vector<std::shared_ptr<Waiting>> readers;
-  for (int i = 0; i < 10; ++i) readers.push_back(ShareLater());
-  const TimePoint before = clock->Now();
-  ASSERT_FALSE(Release(writer));
-  clock->RunPending();
-  for (const auto& reader : readers) EXPECT_TRUE(reader->granted());
-  EXPECT_EQ(clock->Now(), before);
-  EXPECT_EQ(LiveShares(), 10);
-}
-
-TEST_F(SharedTest, AReaderWhoComesWhileAWriterWaitsStandsBehindIt) {
-  Grant first = Share();
-  auto writer = LockLater("a", {.wait = kForever});
-  auto late = ShareLater();
-  clock->Advance(5s);
-  EXPECT_FALSE(late->result);
-  ASSERT_FALSE(Release(first));
-  clock->RunPending();
-  ASSERT_TRUE(writer->granted());
-  EXPECT_FALSE(late->result);
-  ASSERT_FALSE(Release(writer->result->grant));
-  clock->RunPending();
-  EXPECT_TRUE(late->granted());
-}
 
 TEST_F(SharedTest, ReadersAndWritersTakeTurnsInTheOrderTheyCame) {
   Grant first = Lock("a");
@@ -179,20 +140,6 @@ TEST_F(SharedByProcesses, ReadersOfAnotherProcessDoNotStarveAWriter) {
   EXPECT_LE(refused, 10);
 }
 
-TEST_F(SharedByProcesses, AWriterKeepsReadersOutAsLongAsItWaits) {
-  Grant reader = Share();
-  auto writer = LockLater("a", {.wait = kForever});
-  for (int i = 0; i < 100; ++i) {
-    clock->Advance(100ms);
-    EXPECT_FALSE(OthersTry(Reader())) << i;
-  }
-  ASSERT_FALSE(Release(reader));
-  clock->RunPending();
-  ASSERT_TRUE(writer->granted());
-  ASSERT_FALSE(Release(writer->result->grant));
-  EXPECT_TRUE(OthersTry(Reader()));
-}
-
 TEST_F(SharedByProcesses, AWriterWhoGivesUpKeepsReadersOutNoLonger) {
   Grant reader = Share();
   EXPECT_EQ(TryLock("a", {.wait = 3s}), Errc::kTimedOut);
@@ -204,15 +151,6 @@ TEST_F(SharedTest, AWriterWhoDoesNotWaitKeepsNobodyOut) {
   Grant reader = Share();
   EXPECT_EQ(TryLock("a"), Errc::kBusy);
   EXPECT_TRUE(OthersTry(Reader()));
-}
-
-TEST_F(SharedTest, TheShareOfAStoppedProcessDoesNotBlockWhenItsLeaseIsOver) {
-  Grant reader = Share({.ttl = 10s, .renew = false});
-  const TimePoint start = clock->Now();
-  Grant writer = Lock("a", {.wait = 1min});
-  EXPECT_TRUE(writer.lease);
-  EXPECT_LE(clock->Now() - start, 10s + 10ms);
-  EXPECT_TRUE(LeaseLost(reader.lease).stop_requested());
 }
 
 TEST_F(SharedTest, ADroppedShareIsWaitedForByThoseWhoFailFast) {
@@ -275,15 +213,6 @@ TEST_F(SharedTest, NeverMoreThanTheLimitAmongFiftyThreads) {
 
 // Leases.
 
-TEST_F(SharedTest, AShareIsRenewedForHours) {
-  Grant first = Share({.ttl = 10s});
-  Grant second = Share({.ttl = 60s});
-  clock->Advance(3h);
-  EXPECT_TRUE(LeaseHeld(*first.lease));
-  EXPECT_TRUE(LeaseHeld(*second.lease));
-  EXPECT_EQ(LiveShares(), 2);
-}
-
 TEST_F(SharedTest, AThousandSharesOfOneDocumentAreRenewedInFewCalls) {
   std::vector<Grant> shares;
   for (int i = 0; i < kMaxHolders; ++i) shares.push_back(Share({.ttl = 30s}));
@@ -294,23 +223,6 @@ TEST_F(SharedTest, AThousandSharesOfOneDocumentAreRenewedInFewCalls) {
   EXPECT_LE(store->Calls(), 8);
   for (const Grant& share : shares) EXPECT_TRUE(LeaseHeld(*share.lease));
   EXPECT_EQ(LiveShares(), kMaxHolders);
-}
-
-TEST_F(SharedTest, ABrokenShareLearnsItByItsNextRenewal) {
-  Grant first = Share({.ttl = 30s});
-  Grant second = Share({.ttl = 30s});
-  testing::ExpireLock(*store, "orders", "a");
-  clock->Advance(11s);
-  EXPECT_TRUE(LeaseLost(first.lease).stop_requested());
-  EXPECT_TRUE(LeaseLost(second.lease).stop_requested());
-  EXPECT_EQ(Release(first)->code, Errc::kLost);
-}
-
-TEST_F(SharedTest, AShareThatIsGoneCannotBeReleased) {
-  Grant share = Share();
-  testing::StealLock(*store, "orders", "a");
-  EXPECT_EQ(Release(share)->code, Errc::kLost);
-  EXPECT_TRUE(Stored("a").locked);
 }
 
 TEST_F(SharedTest, AShareMayBeRenewedAndDetached) {
@@ -346,27 +258,6 @@ TEST_F(SharedTest, ClosingGivesDroppedSharesBack) {
 
 // Doubt.
 
-TEST_F(SharedTest, AShareWhoseReplyWasLostAfterTheEffectIsGranted) {
-  Grant beside = Share();
-  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
-  Grant share = Share();
-  EXPECT_EQ(LiveShares(), 2);
-  EXPECT_GT(LeaseFence(*share.lease), LeaseFence(*beside.lease));
-  clock->Advance(1h);
-  EXPECT_TRUE(LeaseHeld(*share.lease));
-  EXPECT_FALSE(Release(share));
-  EXPECT_EQ(LiveShares(), 1);
-}
-
-TEST_F(SharedTest, AShareWhoseRequestWasLostIsAskedForAgain) {
-  Grant beside = Share();
-  Strike(Fault::Kind::kLostBefore, OpKind::kAcquire);
-  Grant share = Share();
-  EXPECT_EQ(LiveShares(), 2);
-  clock->Advance(1min);
-  EXPECT_EQ(LiveShares(), 2);
-}
-
 TEST_F(SharedTest, AGhostShareThatArrivesLateIsReleasedInTheBackground) {
   Grant beside = Share();
   Strike(Fault::Kind::kLate, OpKind::kAcquire);
@@ -388,25 +279,6 @@ TEST_F(SharedTest, AShareThatCannotBeConfirmedIsInDoubtAndGivenBack) {
   EXPECT_LE(LiveShares(), 1);
 }
 
-TEST_F(SharedTest, AReleaseWhoseReplyWasLostAfterTheEffectIsDone) {
-  Grant beside = Share();
-  Grant share = Share();
-  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
-  EXPECT_FALSE(Release(share));
-  EXPECT_EQ(LiveShares(), 1);
-  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
-  EXPECT_FALSE(Release(beside));
-  EXPECT_EQ(LiveShares(), 0);
-}
-
-TEST_F(SharedTest, AReleaseWhoseRequestWasLostIsSentAgain) {
-  Grant beside = Share();
-  Grant share = Share();
-  Strike(Fault::Kind::kLostBefore, OpKind::kWrite, 2);
-  EXPECT_FALSE(Release(share));
-  EXPECT_EQ(LiveShares(), 1);
-}
-
 TEST_F(SharedTest, AReleaseThatArrivesLateDoesNoHarm) {
   Grant share = Share();
   Strike(Fault::Kind::kLate, OpKind::kWrite);
@@ -423,13 +295,6 @@ TEST_F(SharedTest, AReleaseWithoutAnswerUntilTheLeaseIsOverIsInDoubt) {
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = INT_MAX});
   EXPECT_EQ(Release(share)->code, Errc::kInDoubt);
   EXPECT_EQ(LiveShares(), 0);
-}
-
-TEST_F(SharedTest, AShareThatWentBeforeItsReleaseWasSentIsLost) {
-  Grant beside = Share();
-  Grant share = Share();
-  testing::ExpireLock(*store, "orders", "a");
-  EXPECT_EQ(Release(share)->code, Errc::kLost);
 }
 
 }  // namespace
