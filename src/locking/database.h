@@ -64,7 +64,7 @@ struct Change {
       : collection(op.collection),
         key(op.key),
         hash(op.hash),
-        lock_only(Leaves(op)),
+        lock_only(NeedsNoBody(op)),
         acquires(AcquiredBy(op)) {}
 
   Collection* collection;
@@ -119,8 +119,10 @@ struct Change {
   static Uuid AcquiredBy(const StoreOp& op) noexcept {
     return op.kind == OpKind::kAcquire ? static_cast<const AcquireOp&>(op).grant.lock_id : Uuid();
   }
-  static bool Leaves(const StoreOp& op) noexcept {
-    return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kLeave;
+  static bool NeedsNoBody(const StoreOp& op) noexcept {
+    if (op.kind != OpKind::kWrite) return op.kind == OpKind::kRenew;
+    const auto& write = static_cast<const WriteOp&>(op);
+    return !write.merge && (!write.body || write.base);
   }
 };
 

@@ -6,15 +6,14 @@
 
 #include "document/collection.h"
 #include "locking/locking_store.h"
-#include "sqlite/db/open_file.h"
 #include "sqlite/db/reader_pool.h"
-#include "sqlite/db/writer.h"
-#include "sqlite/operations/examine.h"
-#include "sqlite/operations/unit.h"
+#include "sqlite/examine.h"
+#include "sqlite/open_file.h"
 #include "sqlite/processes/notification_listener.h"
-#include "sqlite/schema/index_names.h"
-#include "sqlite/schema/indexes.h"
-#include "sqlite/schema/schema.h"
+#include "sqlite/query/indexes.h"
+#include "sqlite/tables/schema.h"
+#include "sqlite/unit.h"
+#include "sqlite/writer.h"
 
 namespace doclock {
 namespace {
@@ -55,10 +54,9 @@ struct Parts {
         open_lock(std::move(open.open_lock)),
         after_closing(*coordinator, *files),
         clock(options.clock ? options.clock : SystemClock()),
-        evaluator(*coordinator, sqlite::BootNumber()),
-        context{*clock, *coordinator, evaluator, owners},
+        context{*clock, *coordinator, open.era, sqlite::FloorOf(open.era)},
         readers(path, options, *files),
-        writer(std::move(open.connection), *coordinator, owners, options.busy_timeout.ms(), *files),
+        writer(std::move(open.connection), *coordinator, options.busy_timeout.ms(), *files),
         listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -81,8 +79,6 @@ struct Parts {
   std::unique_ptr<sqlite::OpenLock> open_lock;  // outlives the connections
   AfterClosing after_closing;                   // outlives the connections
   std::shared_ptr<const Clock> clock;
-  sqlite::LeaseEvaluator evaluator;
-  sqlite::Owners owners;
   sqlite::StoreContext context;
   sqlite::ReaderPool readers;
   sqlite::Writer writer;
@@ -140,7 +136,8 @@ class SqliteDatabase final : public locking::Database {
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     if (!parts_->coordinator->has_notifications()) return nullptr;
-    return parts_->listener->Add(static_cast<SqliteCollection&>(collection), std::move(listener));
+    return parts_->listener->Add(static_cast<SqliteCollection&>(collection).tag(),
+                                 std::move(listener));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override;
@@ -166,10 +163,10 @@ void SqliteDatabase::CreateTables(const SqliteCollection& collection) {
   const Deadline deadline = DeadlineIn(busy_timeout_);
   {
     const auto reader = parts_->readers.Take(deadline);
-    if (HasCollection(*reader, collection.tables())) return;
+    if (HasCollection(*reader, collection)) return;
   }
   parts_->writer.Transact(
-      deadline, [&](Connection& connection) { CreateCollection(connection, collection.tables()); });
+      deadline, [&](Connection& connection) { CreateCollection(connection, collection); });
 }
 
 void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) {

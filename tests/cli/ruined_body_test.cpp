@@ -21,7 +21,7 @@ class RuinedBodyTest : public CliTest {
   }
   std::int64_t Version() {
     return sqlite_test::RawDatabase(folder / "locks.db")
-        .Number("SELECT lock_version FROM doclock_c_sagas");
+        .Number("SELECT lock_version FROM doclock_l_sagas");
   }
 };
 

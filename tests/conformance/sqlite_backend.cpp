@@ -58,16 +58,20 @@ Backend MakeSqlite() {
     return OpenSqliteStore(file, options);
   };
   const std::filesystem::path file = *folder / "test.db";
-  backend.spoil = [file](const std::string& collection, const Key& key) {
-    sqlite_test::RawDatabase(file).Run("UPDATE \"doclock_c_" + collection +
-                                       "\" SET lock_version='first' WHERE key=" + SqlOf(key));
+  const auto spoil = [file](const std::string& set, const std::string& collection, const Key& key) {
+    const std::string locks = "\"doclock_l_" + collection + "\"";
+    const std::string id =
+        "SELECT id FROM \"doclock_c_" + collection + "\" WHERE key=" + SqlOf(key);
+    // A planted document has none yet.
+    sqlite_test::RawDatabase(file).Run("INSERT OR IGNORE INTO " + locks + "(id) " + id +
+                                       "; UPDATE " + locks + " SET " + set + " WHERE id=(" + id +
+                                       ")");
   };
-  backend.spoil_share = [file](const std::string& collection, const Key& key) {
-    const std::string shares = "\"doclock_r_" + collection + "\"";
-    sqlite_test::RawDatabase(file).Run("UPDATE " + shares +
-                                       " SET ttl='long' WHERE share=(SELECT min(share) FROM " +
-                                       shares + " WHERE doc=(SELECT id FROM \"doclock_c_" +
-                                       collection + "\" WHERE key=" + SqlOf(key) + "))");
+  backend.spoil = [spoil](const std::string& collection, const Key& key) {
+    spoil("lock_version='first'", collection, key);
+  };
+  backend.spoil_share = [spoil](const std::string& collection, const Key& key) {
+    spoil("lock_shares='x' || lock_shares", collection, key);
   };
   backend.plant = [file](const std::string& collection, const Key& key, const Body& body) {
     sqlite_test::RawDatabase(file).Run("INSERT INTO \"doclock_c_" + collection +

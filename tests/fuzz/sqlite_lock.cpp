@@ -1,8 +1,8 @@
 // Lock columns that another program wrote into a SQLite file: every operation ends in a result that
 // says so, and none takes such a lock for free.
 //
-// A line of the input sets a column: its table (d, l, s, q for documents, leases, shares, the
-// queue), its name, its type (i, r, t, b, n) and its value: `d lock_id b 0102`.
+// A line of the input sets a column: its table (d and l for documents and locks),
+// its name, its type (i, r, t, b, n) and its value: `d lock_id b 0102`.
 
 #include <sqlite3.h>
 
@@ -13,7 +13,6 @@
 #include "doclock/testing/intervene.h"
 #include "fuzz/support/fuzz.h"
 #include "process/temp_folder.h"
-#include "sqlite/schema/table_names.h"
 #include "sqlite/support/client.h"
 
 namespace doclock::fuzz {
@@ -89,19 +88,12 @@ struct Column {
 };
 
 constexpr std::array kColumns = {
-    Column{"d", "lock_id"},     Column{"d", "lock_version"}, Column{"d", "lock_time"},
-    Column{"d", "lock_ttl"},    Column{"d", "lock_slot"},    Column{"d", "lock_boot"},
-    Column{"d", "lock_closed"}, Column{"d", "lock_owner"},   Column{"d", "lock_released"},
-    Column{"d", "lock_born"},   Column{"d", "lock_wall"},    Column{"d", "lock_fence"},
-    Column{"d", "body"},        Column{"d", "key"},          Column{"l", "lock_id"},
-    Column{"l", "renewed"},     Column{"l", "ttl"},          Column{"s", "share"},
-    Column{"s", "granted"},     Column{"s", "renewed"},      Column{"s", "ttl"},
-    Column{"s", "slot"},        Column{"s", "boot"},         Column{"s", "owner"},
-    Column{"s", "wall"},        Column{"s", "name"},         Column{"s", "fence"},
-    Column{"d", "lock_queue"},  Column{"q", "place"},        Column{"q", "lock_id"},
-    Column{"q", "renewed"},     Column{"q", "until"},        Column{"q", "boot"},
-    Column{"q", "slot"},        Column{"q", "detached"},     Column{"q", "ttl"},
-    Column{"q", "min_hold"},    Column{"q", "owner"},        Column{"q", "name"}};
+    Column{"l", "lock_version"}, Column{"l", "lock_id"},       Column{"l", "lock_time"},
+    Column{"l", "lock_ttl"},     Column{"l", "lock_since"},    Column{"l", "lock_closed"},
+    Column{"l", "lock_fence"},   Column{"l", "lock_owner"},    Column{"l", "lock_group"},
+    Column{"l", "lock_born"},    Column{"l", "lock_released"}, Column{"l", "lock_shares"},
+    Column{"l", "lock_queue"},   Column{"l", "lock_slot"},     Column{"l", "lock_era"},
+    Column{"l", "id"},           Column{"d", "body"},          Column{"d", "key"}};
 
 /// Beyond it a version is malformed. Nobody counts up to it; where a stranger has written a version
 /// near it, our own writes pass it.
@@ -219,11 +211,8 @@ class Bench {
   test::TempFolder folder_;
   Client client_;
   Stranger stranger_;
-  const sqlite::TableNames names_{"things", 0};
-  const std::map<std::string, std::string> tables_ = {{"d", names_.quoted_documents()},
-                                                      {"l", names_.quoted_leases()},
-                                                      {"s", names_.quoted_shares()},
-                                                      {"q", names_.quoted_queue()}};
+  const std::map<std::string, std::string> tables_ = {{"d", "doclock_c_things"},
+                                                      {"l", "doclock_l_things"}};
   Uuid held_{};
 };
 

@@ -97,11 +97,13 @@ Connection::Connection(const std::filesystem::path& file, bool create) {
   sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   // The indexes call functions for JSON. The program may have turned it off for all connections.
   sqlite3_db_config(database_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, nullptr);
+  // A document's lock goes with it by a trigger.
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr);
   SetHandlers();
 }
 
 Connection::~Connection() {
-  by_collection_.clear();
+  by_place_.clear();
   by_text_.clear();
   for_filters_.clear();
   // Joined work may have left a statement, which closes it later, and asks no handler of this.
@@ -152,12 +154,10 @@ std::string Connection::AskText(const std::string& sql) {
   return statement->Step() ? std::string(statement->Text(0)) : std::string();
 }
 
-Statement& Connection::Prepared(const TableNames& tables, Sql which) {
-  if (by_collection_.size() <= tables.number()) by_collection_.resize(tables.number() + 1);
-  auto& statements = by_collection_[tables.number()];
-  if (!statements) statements = std::make_unique<CollectionStatements>();
-  auto& statement = (*statements)[static_cast<std::size_t>(which)];
-  if (!statement) statement = std::make_unique<Statement>(database_, TextOf(which, tables));
+Statement& Connection::Prepared(const Sql& sql) {
+  if (by_place_.size() <= sql.place) by_place_.resize(sql.place + 1);
+  auto& statement = by_place_[sql.place];
+  if (!statement) statement = std::make_unique<Statement>(database_, sql.text);
   return *statement;
 }
 
@@ -179,8 +179,6 @@ Statement& Connection::PreparedForFilter(const std::string& sql) {
 bool Connection::InTransaction() const noexcept { return sqlite3_get_autocommit(database_) == 0; }
 
 std::int64_t Connection::LastRowId() const noexcept { return sqlite3_last_insert_rowid(database_); }
-
-std::int64_t Connection::Changes() const noexcept { return sqlite3_changes(database_); }
 
 bool Connection::IsReadOnly() const noexcept { return sqlite3_db_readonly(database_, "main") == 1; }
 

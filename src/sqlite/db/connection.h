@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -10,13 +9,17 @@
 
 #include "doclock/sqlite_store.h"
 #include "sqlite/db/deadline.h"
-#include "sqlite/db/sql.h"
 #include "sqlite/db/statement.h"
-#include "sqlite/schema/table_names.h"
 
 struct sqlite3;
 
 namespace doclock::sqlite {
+
+/// The text of a statement, and its place among those of the store that are prepared once.
+struct Sql {
+  std::size_t place = 0;
+  std::string text;
+};
 
 /// One connection with its prepared statements. Used by one thread at a time.
 class Connection {
@@ -39,10 +42,10 @@ class Connection {
 
   /// Runs statements that return no rows. @throws DatabaseError
   void Run(const std::string& sql);
-  /// Runs a statement about one collection's tables with these values, and takes no row from it.
+  /// Runs a statement with these values, and takes no row from it.
   template <class... Values>
-  void Run(const TableNames& tables, Sql which, const Values&... values) {
-    const Running statement(Prepared(tables, which));
+  void Run(const Sql& sql, const Values&... values) {
+    const Running statement(Prepared(sql));
     int index = 0;
     (statement->Bind(++index, values), ...);
     statement->Step();
@@ -52,16 +55,13 @@ class Connection {
   /// As above, as text.
   std::string AskText(const std::string& sql);
 
-  /// A statement about one collection's tables, prepared once.
-  Statement& Prepared(const TableNames& tables, Sql which);
+  Statement& Prepared(const Sql& sql);
   /// A statement with a constant text, prepared once.
   Statement& Prepared(const std::string& sql);
   /// A statement for a filter. Only a limited number is kept, so at most one may be in use.
   Statement& PreparedForFilter(const std::string& sql);
 
   [[nodiscard]] bool InTransaction() const noexcept;
-  /// The number of rows that the last statement changed.
-  [[nodiscard]] std::int64_t Changes() const noexcept;
   /// The id of the row that the last INSERT made.
   [[nodiscard]] std::int64_t LastRowId() const noexcept;
   /// Could the file only be opened for reading?
@@ -76,8 +76,6 @@ class Connection {
   void SetHandlers() noexcept;
 
  private:
-  using CollectionStatements = std::array<std::unique_ptr<Statement>, kSqlCount>;
-
   Statement& PreparedIn(std::unordered_map<std::string, std::unique_ptr<Statement>>& kept,
                         const std::string& sql);
   static int OnBusy(void* self, int tries) noexcept;
@@ -86,7 +84,7 @@ class Connection {
   sqlite3* database_ = nullptr;
   Deadline busy_deadline_{};
   Deadline work_deadline_{};
-  std::vector<std::unique_ptr<CollectionStatements>> by_collection_;
+  std::vector<std::unique_ptr<Statement>> by_place_;
   std::unordered_map<std::string, std::unique_ptr<Statement>> by_text_;
   std::unordered_map<std::string, std::unique_ptr<Statement>> for_filters_;
 };

@@ -54,10 +54,7 @@ DatabaseError::DatabaseError(int code, const std::string& text, int error)
     : StoreException(ErrcOf(code, error), text), code_(code), error_(error) {}
 
 bool DatabaseError::is_without_effect() const noexcept {
-  // SQLite calls ENOSPC alone SQLITE_FULL. The last frame commits, so that after a write that found
-  // no room none does. A flush or the log's index may find none when all frames are written.
-  const bool no_room = code_ == SQLITE_IOERR_WRITE && (error_ == EDQUOT || error_ == EFBIG);
-  return no_room || primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;
+  return primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;
 }
 
 bool DatabaseError::is_short_read() const noexcept { return code_ == SQLITE_IOERR_SHORT_READ; }
@@ -82,30 +79,13 @@ std::string DatabaseError::unique_index() const {
   return name;
 }
 
-namespace {
-
-/// Why a call on the log failed. Of a COMMIT, SQLite 3.40 does not tell (sqlite3_system_errno).
-int ErrnoOfLog(sqlite3* database) noexcept {
-  sqlite3_file* log = nullptr;
-  int error = 0;
-  sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-  if (log != nullptr && log->pMethods != nullptr && log->pMethods->xFileControl != nullptr) {
-    log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
-  }
-  return error;
-}
-
-}  // namespace
-
 DatabaseError LastError(sqlite3* database) {
   const int code = sqlite3_extended_errcode(database), primary = code & 0xff;
   std::string text = sqlite3_errmsg(database);
   // SQLite names the call that failed, but not why.
-  const int error =
-      code == SQLITE_IOERR_WRITE ? ErrnoOfLog(database) : sqlite3_system_errno(database);
-  const int shown = error != 0 ? error : sqlite3_system_errno(database);
-  if (shown != 0 && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR))
-    text += ReasonOf(shown);
+  const int error = sqlite3_system_errno(database);
+  if (error != 0 && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR))
+    text += ReasonOf(error);
   return {code, text, error};
 }
 

@@ -19,7 +19,8 @@ class DatabaseError : public StoreException {
   [[nodiscard]] int primary_code() const noexcept { return code_ & 0xff; }
   /// Was a file, usually the log, too short?
   [[nodiscard]] bool is_short_read() const noexcept;
-  /// Of a COMMIT: did it certainly leave nothing behind?
+  /// Of a COMMIT: did it certainly leave nothing behind? SQLite drops a transaction that found no
+  /// room. Others may stand in the log, and take effect if the log is read again.
   [[nodiscard]] bool is_without_effect() const noexcept;
   /// Is it an error of this one statement's values, with the transaction still valid?
   [[nodiscard]] bool is_about_values() const noexcept;

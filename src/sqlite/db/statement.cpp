@@ -38,6 +38,8 @@ void Statement::Check(int code) const {
   if (code != SQLITE_OK) Throw();
 }
 
+void Statement::BindNull(int index) { Check(sqlite3_bind_null(statement_, index)); }
+
 void Statement::Bind(int index, std::int64_t value) {
   Check(sqlite3_bind_int64(statement_, index, value));
 }

@@ -24,6 +24,7 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
   ~Statement();
 
+  void BindNull(int index);
   void Bind(int index, std::int64_t value);
   void Bind(int index, double value);
   void Bind(int index, std::string_view text);

@@ -12,12 +12,12 @@ constexpr std::chrono::milliseconds kSweepInterval{50};
 
 }  // namespace
 
-std::unique_ptr<Subscription> NotificationListener::Add(const SqliteCollection& collection,
+std::unique_ptr<Subscription> NotificationListener::Add(std::uint64_t collection,
                                                         HintListener listener) {
   std::unique_ptr<Subscription> watch;
   {
     const std::lock_guard guard(mutex_);
-    auto& watchers = collections_[collection.tag()];
+    auto& watchers = collections_[collection];
     if (!watchers) watchers = std::make_shared<Watchers>();
     watch = watchers->Add(std::move(listener));
   }

@@ -8,7 +8,6 @@
 
 #include "document/watchers.h"
 #include "sqlite/processes/process_coordinator.h"
-#include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {
 
@@ -20,7 +19,8 @@ class NotificationListener final : public WhileWatched {
       : coordinator_(std::move(coordinator)) {}
   ~NotificationListener() override { Close(); }
 
-  std::unique_ptr<Subscription> Add(const SqliteCollection& collection, HintListener listener);
+  /// @param collection TagOf its name
+  std::unique_ptr<Subscription> Add(std::uint64_t collection, HintListener listener);
 
  private:
   std::function<void()> Listen() override;

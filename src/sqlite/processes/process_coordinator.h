@@ -90,6 +90,12 @@ class ProcessCoordinator {
   /// a child of a killed process may keep its sign of life, and has no file open.
   virtual void ForgetFiles(std::uint32_t files) noexcept = 0;
 
+  /// Whether no store has begun an era since the last time when none had the database open. Called
+  /// during the write turn, as BeganEra is.
+  [[nodiscard]] virtual bool NeedsEra() const noexcept = 0;
+  /// An era has begun, and is stored.
+  virtual void BeganEra() noexcept = 0;
+
   /// Names this store in the rows of its locks while it is open; 0 if other processes cannot see
   /// whether it is open.
   [[nodiscard]] virtual std::int64_t slot() const noexcept = 0;
@@ -119,9 +125,6 @@ class ProcessCoordinator {
   /// Removes stores whose processes died, and announces that their locks may have become free.
   virtual void ReapDeadStores() noexcept = 0;
 };
-
-/// Names this boot of the machine; 0 where that is unknown.
-std::int64_t BootNumber();
 
 /// Is the file a mount of its own, apart from its directory? False where that cannot be seen.
 bool IsMountedAlone(const std::filesystem::path& file);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -20,7 +21,7 @@ bool HasIndexOn(Connection& connection, const SqliteCollection& collection,
                 const std::string& field) {
   const Running find(connection.Prepared(
       "SELECT 1 FROM sqlite_master WHERE type='index' AND tbl_name=?1 AND instr(sql, ?2)"));
-  find->Bind(1, std::string_view(collection.tables().documents()));
+  find->Bind(1, std::string_view(collection.documents()));
   find->Bind(2, std::string_view(field));
   return find->Step();
 }
@@ -55,8 +56,14 @@ struct Place {
 /// A running query.
 class Search {
  public:
-  Search(Connection& connection, const SqliteCollection& collection, const Filter& filter)
-      : connection_(connection), collection_(collection), filter_(filter), passes_(MakePasses()) {
+  /// @param reader null: it only tells its texts
+  Search(Connection& connection, LockReader* reader, const SqliteCollection& collection,
+         const Filter& filter)
+      : connection_(connection),
+        reader_(reader),
+        collection_(collection),
+        filter_(filter),
+        passes_(MakePasses()) {
     for (const Filter::Condition& condition : filter.conditions()) {
       if (terms_.size() == kMaxTerms) break;
       if (auto term = TermFor(condition)) terms_.push_back(std::move(*term));
@@ -117,8 +124,8 @@ class Search {
 
   /// Nothing if the document was erased meanwhile, or stands elsewhere.
   std::optional<Candidate> Fetch(Place&& place, Rank rank) {
-    std::optional<StoredDocument> document =
-        FindDocument(connection_, collection_, place.position.key);
+    const std::unique_ptr<LoadedDocument> document =
+        reader_->Find(collection_, place.position.key, /*with_body=*/true);
     if (!document) return std::nullopt;
     const bool same = document->lock.version == place.version && document->lock.born == place.born;
     Candidate found{std::move(place.position.key), std::move(*document)};
@@ -129,10 +136,10 @@ class Search {
   }
 
   [[nodiscard]] std::string TextOf(const Pass& pass) const {
-    std::string text = std::string("SELECT ") + kStoredColumns + ", d.key, d.body FROM " +
-                       StoredTables(collection_.tables()) + " WHERE 1";
+    std::string text = "SELECT d.id, " + LockColumns("l.") + ", d.key, d.body FROM " +
+                       collection_.tables() + " WHERE 1";
     if (filter_.lock_state() == Filter::LockState::kLocked) {
-      text += " AND d.lock_id <> zeroblob(16)";
+      text += " AND l.lock_id IS NOT NULL";
     }
     for (const Term& term : terms_) text += " AND " + term.sql;
     if (!pass.where.empty()) text += " AND " + pass.where;
@@ -165,13 +172,10 @@ class Search {
 
   /// Nothing for a row whose key this library did not write.
   [[nodiscard]] std::optional<Candidate> ReadRow(const Statement& row) const {
-    auto key = row.KeyAt(kStoredColumnCount);
+    constexpr int kKey = 1 + kLockColumnCount;
+    auto key = row.KeyAt(kKey);
     if (!key) return std::nullopt;
-    constexpr int kBody = kStoredColumnCount + 1;
-    std::string text = row.IsText(kBody) ? std::string(row.Text(kBody)) : std::string();
-    return Candidate{std::move(*key),
-                     StoredDocument{ReadLockColumns(row, collection_.default_ttl()),
-                                    Body::FromText(std::move(text))}};
+    return Candidate{std::move(*key), reader_->Read(row, kKey + 1)};
   }
 
   [[nodiscard]] bool Meets(const Candidate& candidate, Rank rank) const {
@@ -182,6 +186,7 @@ class Search {
   }
 
   Connection& connection_;
+  LockReader* const reader_;
   const SqliteCollection& collection_;
   const Filter& filter_;
   const std::vector<Pass> passes_;
@@ -190,14 +195,14 @@ class Search {
 
 }  // namespace
 
-void VisitCandidates(Connection& connection, const SqliteCollection& collection,
+void VisitCandidates(Connection& connection, LockReader& reader, const SqliteCollection& collection,
                      const Filter& filter, const CandidateVisitor& visit) {
-  Search(connection, collection, filter).Run(visit);
+  Search(connection, &reader, collection, filter).Run(visit);
 }
 
 std::vector<std::string> CandidateSql(Connection& connection, const SqliteCollection& collection,
                                       const Filter& filter) {
-  return Search(connection, collection, filter).Texts();
+  return Search(connection, nullptr, collection, filter).Texts();
 }
 
 }  // namespace doclock::sqlite

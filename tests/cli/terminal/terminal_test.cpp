@@ -262,8 +262,10 @@ TEST_F(TerminalTest, TextThatIsNotUtf8IsShownAllTheSame) {
   EXPECT_EQ(json::parse(Doclock({"status", "--json"}).out)[0].at("owner"), "caf\\xe9");
   sqlite3* file = nullptr;
   ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(file, "UPDATE doclock_owners SET name = CAST(x'41ff42' AS TEXT)", nullptr,
-                         nullptr, nullptr),
+  ASSERT_EQ(sqlite3_exec(file,
+                         "UPDATE doclock_l_doclock_locks SET lock_owner = CAST('1 1 1:h 3:' || "
+                         "CAST(x'41ff4220' AS TEXT) AS TEXT)",
+                         nullptr, nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(file);
   const Ended as_json = Doclock({"status", "--json"});

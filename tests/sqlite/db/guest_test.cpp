@@ -109,7 +109,7 @@ TEST_F(SqliteGuest, ClosingAStrayDescriptorNeverDropsSqlitesLocks) {
   Child intruder({"begin", file_.string()});
   EXPECT_EQ(intruder.Line(), "busy");
   Child writer({"hold", file_.string(), "1", "30000", "bound"});
-  EXPECT_EQ(own.Number("SELECT lock_version FROM doclock_c_things"), 1);
+  EXPECT_EQ(own.Number("SELECT lock_version FROM doclock_l_things"), 1);
   own.Run("COMMIT");
   EXPECT_EQ(writer.Line(), "held 2");
   EXPECT_EQ(own.Number("SELECT count(*) FROM doclock_meta WHERE name='stray'"), 1);

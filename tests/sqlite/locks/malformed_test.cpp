@@ -12,8 +12,8 @@ class SqliteMalformed : public ::testing::TestWithParam<const char*> {
   /// The last one that the parameter sets.
   static std::string SpoiltColumn() {
     const std::string set = GetParam();
-    const std::string last = set.substr(set.rfind(' ') + 1);
-    return last.substr(0, last.find('='));
+    const std::size_t last = set.rfind("lock_");
+    return set.substr(last, set.find('=', last) - last);
   }
 };
 
@@ -23,7 +23,8 @@ TEST_P(SqliteMalformed, IsNeverFreeAndSaysSo) {
   client.Insert("bad");
   client.Insert("good");
   RawDatabase(folder / "things.db")
-      .Run(std::string("UPDATE doclock_c_things SET ") + GetParam() + " WHERE key='bad'");
+      .Run(std::string("UPDATE doclock_l_things SET ") + GetParam() +
+           " WHERE id=(SELECT id FROM doclock_c_things WHERE key='bad')");
 
   const Key bad_key("bad"), good_key("good");
   AcquireOp bad(client.collection(), bad_key), good(client.collection(), good_key);
@@ -65,15 +66,22 @@ TEST_P(SqliteMalformed, IsNeverFreeAndSaysSo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, SqliteMalformed,
-    ::testing::Values("lock_id='text'", "lock_id=zeroblob(15)", "lock_id=zeroblob(17)", "lock_id=0",
-                      "lock_version='seven'", "lock_version=1.5", "lock_version=-1",
-                      "lock_version=9223372036854775807", "lock_id=randomblob(16), lock_time='now'",
-                      "lock_id=randomblob(16), lock_time=-5",
-                      "lock_id=randomblob(16), lock_ttl='long'",
-                      "lock_id=randomblob(16), lock_ttl=9223372036854775807",
-                      "lock_id=randomblob(16), lock_slot='none'",
-                      "lock_id=randomblob(16), lock_boot=x'00'", "lock_closed='never'",
-                      "lock_released=x'01'", "lock_born='yesterday'"));
+    ::testing::Values("lock_version='seven'", "lock_version=1.5", "lock_version=-1",
+                      "lock_version=NULL", "lock_version=9223372036854775807", "lock_id='text'",
+                      "lock_id=zeroblob(15)", "lock_id=zeroblob(16)", "lock_id=zeroblob(17)",
+                      "lock_id=0", "lock_time='now'", "lock_time=9223372036854775807",
+                      "lock_ttl='long'", "lock_ttl=-1", "lock_ttl=9223372036854775807",
+                      "lock_since=NULL", "lock_closed='never'", "lock_fence=-1", "lock_owner=7",
+                      "lock_owner='me'", "lock_group=x'00'", "lock_born='yesterday'",
+                      "lock_released=x'01'", "lock_slot='none'", "lock_slot=-1", "lock_era='stone'",
+                      "lock_shares='one'", "lock_shares=x'00'", "lock_queue='first'",
+                      // A shared lock has shares, and no other lock has.
+                      "lock_id=x'646f636c6f634b008000736861726564', lock_shares=NULL",
+                      "lock_shares='0123456789abcdef0123456789abcdef 1 1 1 0 1 0 0: \n'",
+                      "lock_queue='0123456789abcdef0123456789abcdef 1 1 1 0 0 0 0 0:'",
+                      "lock_queue='0123456789abcdef0123456789abcdef 1 1 1 2 0 0 0 0: \n'",
+                      "lock_queue='00000000000000000000000000000000 1 1 1 0 0 0 0 0: \n'",
+                      "lock_queue='0123456789abcdef0123456789abcdef 1 1 1 0 0 0 0 9: \n'"));
 
 }  // namespace
 }  // namespace doclock::sqlite_test

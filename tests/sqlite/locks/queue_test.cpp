@@ -1,7 +1,4 @@
-// The queue of waiters: its table, and what of it counts. What the rules decide about it is
-// compared with them in tests/sqlite/rules.
-
-#include <gmock/gmock.h>
+// The queue of waiters: what of it counts.
 
 #include <algorithm>
 #include <condition_variable>
@@ -10,7 +7,6 @@
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
-#include "sqlite/operations/statements.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
@@ -18,12 +14,15 @@
 namespace doclock::sqlite_test {
 namespace {
 
-using ::testing::ElementsAre;
-
 class SqliteQueue : public SqliteTest {
  protected:
   Client Opened() { return Client(file_, {.sync = SqliteSync::kOff, .clock = clock_}); }
-  std::int64_t Rows() { return RawDatabase(file_).Number("SELECT count(*) FROM doclock_q_things"); }
+  int Waiting() {
+    return client_.store().ListLocks(client_.collection(), {}, "", kBudget).rows.at(0).waiting;
+  }
+  std::string Stored() {
+    return RawDatabase(file_).Text("SELECT coalesce(lock_queue, '') FROM doclock_l_things");
+  }
   Uuid HolderOf(const Key& key) { return client_.Read(key).lock_id; }
 
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
@@ -51,7 +50,7 @@ TEST_F(SqliteQueue, AReleaseGrantsTheLockToTheFirstInTheSameWrite) {
   EXPECT_EQ(granted.body.text(), R"({"a":1})");
   EXPECT_EQ(client_.Release("1", granted).status, OpStatus::kDone);
   EXPECT_EQ(HolderOf("1"), second);
-  EXPECT_EQ(Rows(), 0);
+  EXPECT_EQ(Stored(), "");
 }
 
 /// The writers of two stores pass the lock to each other. So it is never free. A reader, who asks
@@ -81,35 +80,12 @@ TEST_F(SqliteQueue, AReaderIsPassedByNoMoreWritersThanWereBeforeIt) {
   EXPECT_LE(passed, 2);
 }
 
-/// The document says whether there is a queue, so that operations without one do not look.
-TEST_F(SqliteQueue, AnEmptiedQueueCostsNothingAnyMore) {
-  const Uuid waiter = NewUuid();
-  client_.Release("1", client_.Create("1"));
-  const AcquireOp held = client_.Acquire("1");
-  client_.Queue("1", waiter);
-  EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kDone);
-  EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kLost);
-  EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
-  EXPECT_EQ(RawDatabase(file_).Number("SELECT lock_queue FROM doclock_c_things"), 0);
-}
-
-/// Its waiter died: nobody removes the entry.
-TEST_F(SqliteQueue, ALapsedQueueCostsNothingAfterTheNextRelease) {
-  client_.Release("1", client_.Create("1"));
-  const AcquireOp held = client_.Acquire("1");
-  EXPECT_TRUE(client_.Queue("1", NewUuid(), 2s).queued);
-  clock_->Advance(2s);
-  EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
-  EXPECT_EQ(RawDatabase(file_).Number("SELECT lock_queue FROM doclock_c_things"), 0);
-  EXPECT_EQ(Rows(), 0);
-}
-
 TEST_F(SqliteQueue, AWaiterLeavesItWhileSharesAreHeld) {
   const AcquireOp share = client_.Share("1");
   const Uuid waiter = NewUuid();
   EXPECT_TRUE(client_.Queue("1", waiter).queued);
   EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kDone);
-  EXPECT_EQ(Rows(), 0);
+  EXPECT_EQ(Stored(), "");
   EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kLost);
   EXPECT_EQ(client_.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kDone);
 }
@@ -122,7 +98,7 @@ TEST_F(SqliteQueue, TheGrantNamesTheWaitersProcess) {
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
     ASSERT_TRUE(waiting->Queue("1", NewUuid(), 20s, 30s, detached).queued);
     ASSERT_EQ(client_.Release("1", held).status, OpStatus::kDone);
-    const auto slot = RawDatabase(file_).Number("SELECT lock_slot FROM doclock_c_things");
+    const auto slot = RawDatabase(file_).Number("SELECT lock_slot FROM doclock_l_things");
     EXPECT_EQ(slot == 0, detached) << "of a store: the lock ends with it";
     EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
     waiting = std::make_unique<Client>(Opened());  // as the death of the process
@@ -141,22 +117,18 @@ TEST_F(SqliteQueue, TheEntryOfADeadProcessIsDropped) {
     EXPECT_TRUE(dead.Queue("1", NewUuid(), 20s, 30s, /*detached=*/true).queued);
   }
   EXPECT_EQ(client_.Queue("1", second).ahead, 0);
-  EXPECT_EQ(Rows(), 1) << "the dead one is dropped when it is met";
+  EXPECT_EQ(Waiting(), 1) << "the dead one is dropped when it is met";
   client_.Release("1", held);
   EXPECT_EQ(HolderOf("1"), second);
 }
 
-TEST_F(SqliteQueue, AnEntryOfAnEarlierBootIsDropped) {
+TEST_F(SqliteQueue, AnEntryOfAnEarlierEraIsDropped) {
   const AcquireOp held = client_.Create("1");
   client_.Queue("1", NewUuid());
-  client_.Queue("1", NewUuid());
-  RawDatabase(file_).Run(
-      "UPDATE doclock_q_things SET boot=boot+2 WHERE place=(SELECT min(place) FROM "
-      "doclock_q_things); UPDATE doclock_q_things SET renewed=renewed+60000000000,"
-      " until=until+60000000000 WHERE place=(SELECT max(place) FROM doclock_q_things)");
+  RawDatabase(file_).Run("UPDATE doclock_l_things SET lock_era = lock_era - 1");
   client_.Release("1", held);
   EXPECT_TRUE(HolderOf("1").is_nil());
-  EXPECT_EQ(Rows(), 0);
+  EXPECT_EQ(Stored(), "");
 }
 
 TEST_F(SqliteQueue, AFullQueueTakesNoMore) {
@@ -172,71 +144,11 @@ TEST_F(SqliteQueue, AFullQueueTakesNoMore) {
   EXPECT_TRUE(client_.Queue("1", NewUuid()).queued);
 }
 
-TEST_F(SqliteQueue, MalformedEntriesKeepNobodyOut) {
-  for (const char* spoilt :
-       {"place=-1", "lock_id='x'", "lock_id=zeroblob(16)", "renewed='x'", "until=-1", "until='x'",
-        "boot='x'", "slot=-1", "ttl=-1", "ttl='x'", "min_hold=-1", "owner='x'", "detached='x'"}) {
-    const AcquireOp held = client_.Create("1");
-    ASSERT_EQ(held.status, OpStatus::kDone) << spoilt << Why(held);
-    client_.Queue("1", NewUuid());
-    RawDatabase(file_).Run(std::string("UPDATE doclock_q_things SET ") + spoilt);
-    EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone) << spoilt;
-    EXPECT_TRUE(HolderOf("1").is_nil()) << spoilt;
-    EXPECT_EQ(Rows(), 0) << spoilt;
-  }
-}
-
-/// There is no place behind it.
-TEST_F(SqliteQueue, AnEntryAtTheVeryLastPlaceKeepsNobodyOut) {
-  const Uuid second = NewUuid();
-  const AcquireOp held = client_.Create("1");
-  client_.Queue("1", NewUuid());
-  RawDatabase(file_).Run("UPDATE doclock_q_things SET place=9223372036854775807");
-  const AcquireOp behind = client_.Queue("1", second);
-  EXPECT_TRUE(behind.queued);
-  EXPECT_EQ(behind.ahead, 0);
-  EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
-  EXPECT_EQ(HolderOf("1"), second);
-}
-
-/// Two attempts may come at the same time of the clock.
-TEST_F(SqliteQueue, AWaiterThatAsksForMoreAtOnceIsGrantedIt) {
-  const Uuid waiter = NewUuid();
-  const Key key("1");
-  client_.Create("1");
-  AcquireOp op(client_.collection(), key);
-  op.grant.lock_id = waiter;
-  op.grant.queue_for = op.grant.ttl = 20s;
-  const auto stored = [&](const std::string& condition) {
-    client_.Execute(op);
-    EXPECT_TRUE(op.queued) << Why(op);
-    return RawDatabase(file_).Number("SELECT count(*) FROM doclock_q_things WHERE " + condition);
-  };
-  EXPECT_EQ(stored("ttl=20000 AND min_hold=0 AND name IS NULL"), 1);
-  op.grant.ttl = 10s;
-  EXPECT_EQ(stored("ttl=10000"), 1);
-  op.grant.min_hold = 1s;
-  EXPECT_EQ(stored("min_hold=1000"), 1);
-  op.grant.group = "blue";
-  EXPECT_EQ(stored("name='blue'"), 1);
-}
-
-/// SQLite gives the number of a deleted row to a new one.
-TEST_F(SqliteQueue, EntriesOfADocumentThatWasDeletedByHandAreNotThoseOfTheNext) {
-  client_.Create("1");
-  client_.Queue("1", NewUuid());
-  RawDatabase(file_).Run("DELETE FROM doclock_c_things");
-  const AcquireOp held = client_.Create("2");
-  ASSERT_EQ(Rows(), 1);
-  EXPECT_EQ(client_.Queue("2", NewUuid()).ahead, 0);
-  EXPECT_EQ(Rows(), 1);
-}
-
 TEST_F(SqliteQueue, AnErasureEndsIt) {
   const AcquireOp held = client_.Create("1");
   client_.Queue("1", NewUuid());
   EXPECT_EQ(client_.Write(WriteKind::kErase, "1", held.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(Rows(), 0);
+  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_l_things"), 0);
 }
 
 TEST_F(SqliteQueue, ASearchLeavesDocumentsToTheirWaiters) {
@@ -272,7 +184,7 @@ TEST_F(SqliteQueue, AFailedCommitLeavesNoEntry) {
   FaultyFiles::failing_syncs = 1;
   const AcquireOp refused = client.Queue("1", waiter);
   FaultyFiles::failing_syncs = 0;
-  EXPECT_EQ(refused.status, OpStatus::kBusy) << Why(refused);
+  EXPECT_EQ(refused.status, OpStatus::kInDoubt) << Why(refused);
   EXPECT_FALSE(refused.queued);
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kLost);
   EXPECT_TRUE(client.Queue("1", waiter).queued);
@@ -285,29 +197,8 @@ TEST_F(SqliteQueue, AWaiterWhoseLeavingWasNotCommittedHasNotLeft) {
   const Uuid waiter = NewUuid();
   client.Queue("1", waiter);
   FaultyFiles::failing_syncs = 1;
-  const WriteOp refused = client.Leave("1", waiter);
-  FaultyFiles::failing_syncs = 0;
-  EXPECT_NE(refused.status, OpStatus::kDone);
+  EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kInDoubt);
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kDone);
-}
-
-/// Tables: c documents, l leases, q the queue, g groups.
-TEST(SqliteQueueStatements, OfAHandOver) {
-  Statements statements;
-  TempFolder folder;
-  Client client(folder / "things.db", {.sync = SqliteSync::kOff});
-  const AcquireOp held = client.Create("1");
-  const Uuid waiter = NewUuid();
-  static_cast<void>(statements.Take());
-  client.Queue("1", waiter);
-  EXPECT_THAT(statements.Take(), ElementsAre("SELECT c", "UPDATE c", "DELETE q", "INSERT q"));
-  client.Queue("1", waiter, 21s);
-  EXPECT_THAT(statements.Take(), ElementsAre("SELECT c", "SELECT q", "INSERT q"));
-  client.Release("1", held);
-  EXPECT_THAT(statements.Take(),
-              ElementsAre("UPDATE c", "SELECT c", "SELECT q", "UPDATE c", "DELETE q"));
-  client.Queue("1", waiter);
-  EXPECT_THAT(statements.Take(), ElementsAre("SELECT c"));
 }
 
 /// Hints that came to a store.

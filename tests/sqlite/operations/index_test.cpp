@@ -42,9 +42,12 @@ class SqliteIndexes : public SqliteTest {
   std::map<std::string, int> Visits(const Filter& filter) {
     sqlite::Connection connection(file_, /*create=*/false);
     connection.SetDeadline(sqlite::Deadline::max(), sqlite::Deadline::max());
+    const auto coordinator = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
     const sqlite::SqliteCollection collection("things", {}, 30s, 0);
+    const sqlite::StoreContext context{*SystemClock(), *coordinator, 0, 0};
+    sqlite::LockReader reader(connection, context);
     std::map<std::string, int> visits;
-    sqlite::VisitCandidates(connection, collection, filter, [&](sqlite::Candidate&& found) {
+    sqlite::VisitCandidates(connection, reader, collection, filter, [&](sqlite::Candidate&& found) {
       ++visits[found.key.ToString()];
       return true;
     });

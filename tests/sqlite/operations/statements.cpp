@@ -20,7 +20,9 @@ std::string ShortText(const std::string& sql) {
   return sql.substr(0, sql.find(' ')) + " " + sql[table + kPrefix.size()];
 }
 
-int OnStatement(unsigned, void*, void* statement, void*) {
+int OnStatement(unsigned, void*, void* statement, void* text_of_it) {
+  // Those of triggers come as comments.
+  if (std::string_view(static_cast<const char*>(text_of_it)).starts_with("--")) return 0;
   const char* const sql = sqlite3_sql(static_cast<sqlite3_stmt*>(statement));
   std::string text = ShortText(sql != nullptr ? sql : "");
   const std::lock_guard guard(statements_mutex);

@@ -42,7 +42,7 @@ TEST_F(SqliteLiveness, TheLockOfTheDeadIsFree) {
   const AcquireOp held = client.Acquire("1");
   EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
   EXPECT_TRUE(held.took_over);
-  EXPECT_EQ(held.version, 3);
+  EXPECT_GT(held.version, 2);
 }
 
 TEST_F(SqliteLiveness, TheLockOfTheStoppedIsNot) {
@@ -285,7 +285,7 @@ TEST_F(SqliteLiveness, ALockInACopiedFileEndsWithItsLease) {
 
 class SqliteBoots : public SqliteLiveness {
  protected:
-  void Age(const std::string& set) { RawDatabase(file_).Run("UPDATE doclock_c_things SET " + set); }
+  void Age(const std::string& set) { RawDatabase(file_).Run("UPDATE doclock_l_things SET " + set); }
   /// The row of the only document in a list.
   static std::chrono::milliseconds AgeOf(Client& client) {
     const LockPage page =
@@ -296,11 +296,12 @@ class SqliteBoots : public SqliteLiveness {
   SqliteStoreOptions Options() const { return {.sync = SqliteSync::kOff, .clock = clock_}; }
 };
 
-TEST_F(SqliteBoots, ADetachedLockOfAnotherBootIsFreeOneLeaseAfterTheBoot) {
+TEST_F(SqliteBoots, ADetachedLockOfAnEarlierBootIsFreeOneLeaseAfterTheBoot) {
   Client client(file_, Options());
   const std::chrono::milliseconds up(clock_->Now().time_since_epoch() / 1ms);
   const AcquireOp held = client.Acquire("1", up + 30s, {}, /*detached=*/true);
-  Age("lock_boot = lock_boot + 2, lock_time = lock_time + 1000000000000000");
+  Age("lock_era = lock_era - 1, lock_time = lock_time + 1000000000000000, lock_since = lock_since "
+      "+ 1000000000000000");
   clock_->Advance(29s);
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
   clock_->Advance(1s);
@@ -308,23 +309,38 @@ TEST_F(SqliteBoots, ADetachedLockOfAnotherBootIsFreeOneLeaseAfterTheBoot) {
   EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
 }
 
-TEST_F(SqliteBoots, ASignOfLifeCountsAgainByTheClock) {
-  Client client(file_, Options());
-  const std::chrono::milliseconds up(clock_->Now().time_since_epoch() / 1ms);
-  const AcquireOp held = client.Acquire("1", up + 30s, {}, /*detached=*/true);
-  Age("lock_boot = lock_boot + 2");
-  clock_->Advance(29s);
-  ASSERT_EQ(client.Renew("1", held.grant.lock_id, 30s, /*detached=*/true).status, OpStatus::kDone);
-  clock_->Advance(29s);
-  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
-  clock_->Advance(1s);
-  EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
+/// Else who opens the file for a moment, again and again, would prolong it each time.
+TEST_F(SqliteBoots, ADetachedLockOfAnEarlierEraIsFreeWhenItsLeaseIsOver) {
+  {
+    Client before(file_, Options());
+    before.Acquire("1", 30s, {}, /*detached=*/true);
+  }
+  for (int i = 0; i < 3; ++i) {
+    clock_->Advance(10s);
+    Client again(file_, Options());
+    EXPECT_EQ(again.Acquire("1").status, i < 2 ? OpStatus::kBusy : OpStatus::kDone) << i;
+  }
+}
+
+TEST_F(SqliteBoots, AnEraBeginsAboveAllVersionsOfTheOneBefore) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  constexpr std::int64_t kEra = std::int64_t{1} << 32;
+  std::int64_t last = 0;
+  for (int i = 0; i < 3; ++i) {
+    Client client(file_, Options()), beside(file_, Options());
+    const AcquireOp held = client.Create("1");
+    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+    EXPECT_EQ(held.version / kEra, i == 0 ? held.version / kEra : last / kEra + 1);
+    EXPECT_EQ(beside.Insert(std::int64_t{i}).version / kEra, held.version / kEra) << "a new one";
+    last = client.Release("1", held).version;
+    EXPECT_EQ(last, held.version + 1);
+  }
 }
 
 TEST_F(SqliteBoots, ATimeToComeIsNoReasonToHoldForEver) {
   Client client(file_, Options());
   client.Acquire("1", 30s, {}, /*detached=*/true);
-  Age("lock_time = lock_time + 1000000000000000");
+  Age("lock_time = lock_time + 1000000000000000, lock_since = lock_since + 1000000000000000");
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
 }
 
@@ -342,38 +358,12 @@ TEST_F(SqliteBoots, TheAgeOfALockThatIsExpiredCountsFromItsGrant) {
   EXPECT_EQ(AgeOf(client), 5s);
 }
 
-TEST_F(SqliteBoots, AfterARebootTheTimeOfDayTellsTheAge) {
-  Client client(file_, Options());
-  const AcquireOp held = client.Create("1");
-  const auto age = [&] {
-    // The row says what it would say a day later, after a reboot.
-    Age("lock_boot = lock_boot + 2, lock_wall = lock_wall - 86400");
-    const auto told = AgeOf(client);
-    Age("lock_boot = lock_boot - 2, lock_wall = lock_wall + 86400");
-    return std::chrono::floor<std::chrono::hours>(told);
-  };
-  EXPECT_EQ(age(), 24h);
-  const WriteOp saved = client.Write(WriteKind::kCheckpoint, "1", held.grant.lock_id);
-  EXPECT_EQ(age(), 24h) << "after a checkpoint";
-  Age("lock_wall = lock_wall - 86400");  // held for a day
-  client.Write(WriteKind::kRelease, "1", held.grant.lock_id, {}, saved.version);
-  EXPECT_EQ(age(), 24h) << "after a release";
-  client.Acquire("1", 3h);
-  clock_->Advance(2h);
-  Age("lock_wall = lock_wall - 7200");
-  testing::ExpireLock(client.store(), "things", "1");
-  EXPECT_EQ(age(), 26h) << "after its lease was ended";
-  clock_->Advance(1h);
-  client.store().Purge(client.collection(), 100, kBudget);
-  EXPECT_EQ(age(), 25h) << "after a purge";
-}
-
 TEST_F(SqliteBoots, AfterARebootLocksWithAProcessAreFreeAtOnce) {
   {
     Client before(file_, Options());
     before.Acquire("1", 1h);
   }
-  Age("lock_boot = lock_boot + 2");
+  Age("lock_era = lock_era - 1");
   Client after(file_, Options());
   EXPECT_EQ(after.Acquire("1").status, OpStatus::kDone);
 }

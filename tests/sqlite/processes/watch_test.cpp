@@ -93,7 +93,7 @@ TEST_F(SqliteWatch, ReleasesOfOnesOwnAreHintedAtToo) {
 TEST_F(SqliteWatch, ADeathIsHintedAt) {
   Client client(file_);
   Child holder({"hold", file_.string(), "1", "3600000", "bound"});
-  ASSERT_EQ(holder.Line(), "held 2");
+  ASSERT_TRUE(holder.Line().value_or("dead").starts_with("held"));
   const auto watch = client.store().Watch(client.collection(), hints_.Sink());
   const auto killed = std::chrono::steady_clock::now();
   holder.Kill();

@@ -15,6 +15,9 @@ class NullCoordinator final : public ProcessCoordinator {
   }
   [[nodiscard]] bool RegisterFiles(std::uint32_t) noexcept override { return true; }
   void ForgetFiles(std::uint32_t) noexcept override {}
+  /// It cannot see whether others have it open.
+  [[nodiscard]] bool NeedsEra() const noexcept override { return false; }
+  void BeganEra() noexcept override {}
   [[nodiscard]] std::int64_t slot() const noexcept override { return 0; }
   [[nodiscard]] Liveness Look(std::int64_t) const noexcept override { return Liveness::kUnknown; }
   [[nodiscard]] bool has_notifications() const noexcept override { return false; }
@@ -43,8 +46,6 @@ std::unique_ptr<ProcessCoordinator> ProcessCoordinator::Open(const std::filesyst
                                                              Deadline) {
   return std::make_unique<NullCoordinator>();
 }
-
-std::int64_t BootNumber() { return 0; }
 
 bool IsMountedAlone(const std::filesystem::path&) { return false; }
 

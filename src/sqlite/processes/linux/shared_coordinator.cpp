@@ -106,6 +106,15 @@ void SharedCoordinator::ForgetFiles(std::uint32_t files) noexcept {
   }
 }
 
+/// The first store to open the file makes the page anew.
+bool SharedCoordinator::NeedsEra() const noexcept {
+  return file_.IsWhole() && file_.page().has_era.load() == 0;
+}
+
+void SharedCoordinator::BeganEra() noexcept {
+  if (file_.IsWhole()) file_.page().has_era.store(1);
+}
+
 void SharedCoordinator::CheckWhole() const {
   if (file_.IsWhole()) return;
   throw RefusedError(file_.path().string() + " was truncated while it was open");

@@ -30,6 +30,8 @@ class SharedCoordinator final : public ProcessCoordinator {
   [[nodiscard]] bool OthersHave(const std::function<std::uint32_t()>& files) const override;
   [[nodiscard]] bool RegisterFiles(std::uint32_t files) noexcept override;
   void ForgetFiles(std::uint32_t files) noexcept override;
+  [[nodiscard]] bool NeedsEra() const noexcept override;
+  void BeganEra() noexcept override;
   [[nodiscard]] std::int64_t slot() const noexcept override { return file_.slot(); }
   [[nodiscard]] Liveness Look(std::int64_t slot) const noexcept override;
 

@@ -1,0 +1,265 @@
+#include "sqlite/open_file.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "platform/standard_numbers.h"
+#include "sqlite/tables/schema.h"
+
+namespace doclock::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Refuse(const fs::path& path, const std::string& what) {
+  throw StoreException(Errc::kRefused, "doclock: " + path.string() + " " + what);
+}
+
+fs::path Canonical(const fs::path& file) {
+  if (file.empty()) throw StoreException(Errc::kRefused, "doclock: the database has no path");
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(fs::absolute(file, error), error);
+  // A link to a file that is still to be made: SQLite makes it, and names its log after it.
+  constexpr int kMostLinks = 40;
+  for (int i = 0; !error && i < kMostLinks; ++i) {
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(path, no_link);
+    if (no_link) return path;
+    path = fs::weakly_canonical(path.parent_path() / target, error);
+  }
+  Refuse(file, "cannot be looked at" + (error ? ": " + error.message() : " behind so many links"));
+}
+
+void CheckPermission(const fs::path& path) {
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
+    Refuse(path, "cannot be opened: " + std::generic_category().message(errno));
+  }
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) Refuse(path, "is read-only");
+}
+
+void CheckExisting(const fs::path& path, fs::file_status status, bool local_only) {
+  if (fs::is_directory(status)) Refuse(path, "is a directory");
+  if (!fs::is_regular_file(status)) Refuse(path, "is not a regular file");
+  CheckPermission(path);
+  std::error_code error;
+  // SQLite names its log after the file: under two names, two logs would ruin it.
+  if (fs::hard_link_count(path, error) > 1 && !error && local_only) {
+    Refuse(path, "has more than one name (hard links), and could be opened under another one");
+  }
+  // Each mount of a file that is mounted by itself would have a log of its own.
+  if (local_only && IsMountedAlone(path)) {
+    Refuse(path, "is mounted by itself (a volume of one file); mount its directory instead");
+  }
+}
+
+/// SQLite says of what it cannot make that it does not exist.
+void CheckNew(const fs::path& path) {
+  std::error_code error;
+  const fs::path folder = path.parent_path();
+  if (!fs::is_directory(folder, error)) Refuse(path, "cannot be made: there is no such directory");
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    Refuse(path, "cannot be made" + ReasonOf(errno));
+  }
+}
+
+/// With the name of each file beside the database.
+void CheckLength(const fs::path& path) {
+  constexpr std::size_t kLongestSuffix = std::string_view("-journal").size();
+  static_assert(kLongestSuffix >= std::string_view("-doclock").size());
+  const auto check = [&](const fs::path& of, long longest, const char* what) {
+    const auto length = static_cast<long>(of.native().size() + kLongestSuffix);
+    if (longest > 0 && length > longest) {
+      Refuse(path, std::string("has too long a ") + what + ": with the longest suffix, -journal, " +
+                       std::to_string(length) + " bytes of at most " + std::to_string(longest));
+    }
+  };
+  check(path.filename(), ::pathconf(path.parent_path().c_str(), _PC_NAME_MAX), "name");
+  const sqlite3_vfs* const files = sqlite3_vfs_find(nullptr);
+  if (files != nullptr) check(path, files->mxPathname, "path");
+}
+
+void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status)) {
+    CheckExisting(path, status, options.local_only);
+  } else if (status.type() != fs::file_type::not_found) {
+    Refuse(path, "cannot be looked at: " + error.message());
+  } else if (!options.create) {
+    Refuse(path, "does not exist");
+  } else {
+    CheckNew(path);
+  }
+  CheckLength(path);
+  if (options.local_only) CheckFileSystem(path.parent_path());
+}
+
+constexpr const char* kOthersHaveIt =
+    " was moved, deleted or replaced while other stores have it open; put it back as it was, or "
+    "close them first (a database that takes its place must not find the old -wal)";
+
+/// Nothing, if the file is missing.
+std::uintmax_t SizeOf(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
+
+/// SQLite deletes a log without a database, but the database may come back. (A new database exists
+/// before its log does.)
+void CheckLeftLogs(const fs::path& path) {
+  for (const char* suffix : {"-wal", "-journal"}) {
+    const fs::path log = path.string() + suffix;
+    if (SizeOf(log) == 0) continue;
+    std::error_code error;
+    const bool missing = fs::status(path, error).type() == fs::file_type::not_found;
+    // An empty database beside a journal: its creation was interrupted.
+    if (!missing && (suffix != std::string_view("-wal") || SizeOf(path) > 0)) continue;
+    Refuse(path, std::string(missing ? "is missing" : "is empty") + ", but its log " +
+                     log.string() + " is there: put the database back, or move the log away");
+  }
+}
+
+/// Called before SQLite touches a file: the existing log may belong to another database, which
+/// other stores have open.
+void CheckOthers(const ProcessCoordinator& coordinator, const fs::path& path) {
+  if (coordinator.OthersHave([&] { return FileSet::TagAt(path); })) return;
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::error_code error;
+    const fs::path file = path.string() + suffix;
+    if (!fs::exists(file, error)) throw RefusedError(file.string() + kOthersHaveIt);
+  }
+  throw RefusedError(std::string("the database, its log or its index") + kOthersHaveIt);
+}
+
+void CheckDatabase(Connection& connection, const fs::path& path, bool create) {
+  connection.Ask("SELECT count(*) FROM sqlite_master");
+  if (connection.IsReadOnly()) Refuse(path, "is read-only");
+  if (const auto encoding = connection.AskText("PRAGMA encoding"); encoding != "UTF-8") {
+    Refuse(path, "is encoded in " + encoding + ", not in UTF-8");
+  }
+  // Before anything is created beside the file or changed in it.
+  if (!create && !HasSchema(connection, path.string())) {
+    Refuse(path, "holds no tables of this library");
+  }
+}
+
+/// Refuses a database that Prepare would change.
+void CheckComplete(Connection& connection, const fs::path& path) {
+  if (connection.AskText("PRAGMA journal_mode") == "wal") return;
+  Refuse(path, "has no write-ahead log yet; any other use of doclock makes it");
+}
+
+std::string JournalMode(Connection& connection, const std::string& pragma, Deadline deadline) {
+  for (;;) {
+    try {
+      return connection.AskText(pragma);
+    } catch (const DatabaseError& error) {
+      // SQLite does not wait by itself for connections that still use another mode.
+      const bool busy = error.primary_code() == SQLITE_BUSY;
+      if (!busy || std::chrono::steady_clock::now() >= deadline) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+}
+
+void UseWriteAheadLog(Connection& connection, const fs::path& path, Deadline deadline) {
+  if (JournalMode(connection, "PRAGMA journal_mode", deadline) == "wal") return;
+  const std::string mode = JournalMode(connection, "PRAGMA journal_mode=WAL", deadline);
+  if (mode != "wal")
+    Refuse(path, "does not take a write-ahead log (its journal mode is " + mode + ")");
+}
+
+void EnsureSchema(Connection& connection, const fs::path& path, bool begins_era) {
+  if (!begins_era && HasSchema(connection, path.string())) return;
+  const std::int64_t sync = connection.Ask("PRAGMA synchronous");
+  // An era that a power cut undoes would give its versions twice.
+  if (begins_era && sync == 1) connection.Run("PRAGMA synchronous=FULL");
+  connection.Run("BEGIN IMMEDIATE");
+  try {
+    if (!HasSchema(connection, path.string())) CreateSchema(connection);
+    if (begins_era) BeginEra(connection);
+    connection.Run("COMMIT");
+  } catch (...) {
+    if (connection.InTransaction()) connection.Run("ROLLBACK");
+    throw;
+  }
+  connection.Run("PRAGMA synchronous=" + std::to_string(sync));
+}
+
+/// All open stores must use these very files, or two stores would grant the same locks.
+void JoinTheOthers(OpenFile& open) {
+  open.files = std::make_unique<const FileSet>(open.path, *open.connection);
+  if (open.coordinator->RegisterFiles(open.files->tag())) return;
+  throw RefusedError(std::string("the database, its log or its index") + kOthersHaveIt);
+}
+
+void Prepare(OpenFile& open, bool changes, Deadline deadline) {
+  if (!open.coordinator->Enter(deadline))
+    throw BusyError(open.coordinator->Occupant() + " keeps it busy");
+  try {
+    UseWriteAheadLog(*open.connection, open.path, deadline);
+    CheckLog(*open.connection, open.path);
+    const bool begins_era = changes && open.coordinator->NeedsEra();
+    EnsureSchema(*open.connection, open.path, begins_era);
+    if (begins_era) open.coordinator->BeganEra();
+    open.era = Era(*open.connection);
+    JoinTheOthers(open);
+    open.open_lock = std::make_unique<OpenLock>(open.path);
+    open.connection->Accept();
+  } catch (...) {
+    open.coordinator->Leave();
+    throw;
+  }
+  open.coordinator->Leave();
+}
+
+void RefuseTruncatedLog(const OpenFile& open) {
+  try {
+    CheckLog(*open.connection, open.path);
+  } catch (const DatabaseError& error) {
+    throw AsStoreException(error, open.path);
+  }
+}
+
+}  // namespace
+
+StoreException AsStoreException(const DatabaseError& error, const fs::path& file) {
+  return {error.errc(), "doclock: " + file.string() + ": " + error.what()};
+}
+
+OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
+  const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
+  const platform::StandardNumbersTaken taken;
+  OpenFile open;
+  open.path = Canonical(file);
+  open.in_use = std::make_unique<SqliteInUse>(open.path);
+  CheckPath(open.path, options);
+  try {
+    CheckLibrary();
+    open.coordinator = ProcessCoordinator::Join(open.path, deadline);
+    if (open.coordinator) CheckOthers(*open.coordinator, open.path);
+    CheckLeftLogs(open.path);
+    if (!options.complete && !open.coordinator && ProcessCoordinator::HasFile()) {
+      Refuse(open.path, "has no coordinator file -doclock yet; any other use of doclock makes it");
+    }
+    open.connection = Connect(open.path, options, options.create);
+    CheckDatabase(*open.connection, open.path, options.create);
+    if (!options.complete) CheckComplete(*open.connection, open.path);
+    if (!open.coordinator) open.coordinator = ProcessCoordinator::Open(open.path, deadline);
+    Prepare(open, options.complete, deadline);
+  } catch (const DatabaseError& error) {
+    if (error.is_short_read() && open.connection) RefuseTruncatedLog(open);
+    throw AsStoreException(error, open.path);
+  }
+  return open;
+}
+
+}  // namespace doclock::sqlite

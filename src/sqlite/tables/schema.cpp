@@ -1,0 +1,97 @@
+#include "sqlite/tables/schema.h"
+
+#include <algorithm>
+
+#include "doclock/errors.h"
+#include "sqlite/tables/lock_reader.h"
+#include "sqlite/tables/names.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// Raise it with every change of the tables: a file of another number is refused.
+constexpr std::int64_t kSchemaVersion = 2;
+
+bool HasTable(Connection& connection, std::string_view name) {
+  const Running find(
+      connection.Prepared("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?1"));
+  find->Bind(1, name);
+  return find->Step();
+}
+
+std::int64_t StoredVersion(Connection& connection) {
+  return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
+}
+
+}  // namespace
+
+bool HasSchema(Connection& connection, const std::string& path) {
+  if (!HasTable(connection, "doclock_meta")) return false;
+  const std::int64_t stored = StoredVersion(connection);
+  if (stored == kSchemaVersion) return true;
+  const char* const which = stored > kSchemaVersion ? "a newer" : "an older";
+  throw StoreException(Errc::kRefused, "doclock: " + path + " was made by " + which +
+                                           " version of this library (schema " +
+                                           std::to_string(stored) + ", not " +
+                                           std::to_string(kSchemaVersion) + ")");
+}
+
+void CreateSchema(Connection& connection) {
+  connection.Run(
+      "CREATE TABLE doclock_meta(name TEXT PRIMARY KEY, value NOT NULL)"
+      " WITHOUT ROWID;"
+      "INSERT INTO doclock_meta VALUES('schema', " +
+      std::to_string(kSchemaVersion) + "),('era', 0)");
+}
+
+std::int64_t Era(Connection& connection) {
+  return connection.Ask("SELECT value FROM doclock_meta WHERE name='era'");
+}
+
+void BeginEra(Connection& connection) {
+  connection.Run("UPDATE doclock_meta SET value=value+1 WHERE name='era'");
+}
+
+std::int64_t FloorOf(std::int64_t era) noexcept {
+  constexpr std::int64_t kVersions = std::int64_t{1} << 32;
+  return std::clamp<std::int64_t>(era - 1, 0, rules::kHighestVersion / kVersions / 2) * kVersions;
+}
+
+std::int64_t SchemaVersion(Connection& connection) { return StoredVersion(connection); }
+
+std::vector<std::string> CollectionNames(Connection& connection) {
+  std::vector<std::string> names;
+  const Running find(connection.Prepared(
+      "SELECT name FROM sqlite_master WHERE type='table' AND substr(name, 1, ?1)=?2"));
+  find->Bind(1, std::int64_t{kDocumentsPrefix.size()});
+  find->Bind(2, kDocumentsPrefix);
+  while (find->Step()) names.push_back(OriginalCase(find->Text(0).substr(kDocumentsPrefix.size())));
+  return names;
+}
+
+bool HasCollection(Connection& connection, const SqliteCollection& collection) {
+  return HasTable(connection, collection.documents());
+}
+
+void CreateCollection(Connection& connection, const SqliteCollection& collection) {
+  if (HasCollection(connection, collection)) return;  // another process was faster
+  const std::string name = CaseSafe(collection.name());
+  const std::string documents = Quoted(collection.documents());
+  const std::string locks = Quoted(std::string(kLocksPrefix) + name);
+  const auto trigger = [&](const std::string& event, const std::string& gone) {
+    // A colon, which no collection's name has, keeps its name apart from those of tables.
+    return ";CREATE TRIGGER " +
+           Quoted(std::string(kLocksPrefix) + name + ":" + event.substr(0, 6)) + " AFTER " + event +
+           " ON " + documents + " BEGIN DELETE FROM " + locks + " WHERE id IN (" + gone + "); END";
+  };
+  // `key` has no type, so that SQLite converts nothing. A lock goes with its document, by whichever
+  // hand. SQLite gives the number of a deleted row to a new one, and a REPLACE deletes without a
+  // trigger: so a new document begins without a lock, too.
+  connection.Run("CREATE TABLE " + documents +
+                 "(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE, body TEXT);CREATE TABLE " + locks +
+                 "(id INTEGER PRIMARY KEY" + LockColumns("").substr(2) + ")" +
+                 trigger("DELETE", "OLD.id") + trigger("INSERT", "NEW.id") +
+                 trigger("UPDATE OF id", "OLD.id, NEW.id"));
+}
+
+}  // namespace doclock::sqlite

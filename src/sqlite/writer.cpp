@@ -1,0 +1,114 @@
+#include "sqlite/writer.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "platform/standard_numbers.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// A transaction that began this soon did not wait, and the files are those checked just before.
+constexpr std::chrono::milliseconds kNoWait{1};
+constexpr const char* kRollback = "ROLLBACK";
+
+}  // namespace
+
+Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
+               std::chrono::milliseconds busy_timeout, const FileSet& files)
+    : connection_(std::move(connection)),
+      files_(files),
+      coordinator_(coordinator),
+      busy_timeout_(busy_timeout) {
+  static_cast<void>(connection_->Prepared(kRollback));  // there may be no memory when it is needed
+}
+
+Writer::Turn::Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
+    : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
+  if (!writer.mutex_.Enter(deadline)) {
+    throw BusyError("other threads keep the database busy");
+  }
+  try {
+    if (!writer.coordinator_.Enter(deadline)) {
+      throw BusyError(writer.coordinator_.Occupant() + " keeps the database busy");
+    }
+  } catch (...) {
+    writer.mutex_.Leave();
+    throw;
+  }
+}
+
+Writer::Turn::~Turn() {
+  writer_.coordinator_.Leave();
+  writer_.mutex_.Leave();
+  writer_.coordinator_.Wake(whom_);
+}
+
+void Writer::Turn::Begin() {
+  const Deadline start = std::chrono::steady_clock::now();
+  writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
+                                   work_deadline_);
+  // There was no memory to end the last one.
+  if (writer_.connection_->InTransaction()) writer_.RollBack();
+  // Before the index is read: it may have been truncated.
+  const std::int64_t log = writer_.files_.Check();
+  CheckLog(*writer_.connection_, writer_.files_.database(), log);
+  try {
+    {
+      // Waits for programs that write without the coordinator.
+      const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
+      begin->Step();
+    }
+    if (std::chrono::steady_clock::now() - start < kNoWait) return;
+    writer_.files_.Check();
+  } catch (...) {
+    // The deadline may interrupt BEGIN when it has begun.
+    writer_.RollBack();
+    throw;
+  }
+}
+
+void Writer::Turn::Commit() {
+  const Running commit(writer_.connection_->Prepared("COMMIT"));
+  commit->Step();
+}
+
+void Writer::Turn::Announce(const std::vector<Notification>& notifications) noexcept {
+  if (!notifications.empty()) whom_ |= writer_.coordinator_.Announce(notifications);
+}
+
+void Writer::Transact(Deadline deadline, const std::function<void(Connection&)>& what) {
+  Turn turn(*this, deadline, Deadline::max());
+  const platform::StandardNumbersTaken taken;
+  turn.Begin();
+  try {
+    what(*connection_);
+    turn.Commit();
+  } catch (...) {
+    RollBack();
+    throw;
+  }
+}
+
+bool Writer::End() noexcept {
+  try {
+    const Running end(connection_->Prepared("COMMIT"));
+    end->Step();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void Writer::RollBack() noexcept {
+  if (!connection_->InTransaction()) return;  // SQLite rolled back by itself
+  try {
+    const Running rollback(connection_->Prepared(kRollback));
+    rollback->Step();
+  } catch (...) {
+    // The next turn tries again.
+  }
+}
+
+}  // namespace doclock::sqlite
