@@ -1,13 +1,11 @@
 #include "locking/decide.h"
 
 #include <utility>
-#include <vector>
 
 #include "doclock/errors.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
 #include "document/json/same_json.h"
-#include "locking/races.h"
 #include "rules/acquire.h"
 #include "rules/fault.h"
 #include "rules/holder.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "doclock/store.h"
 #include "locking/database.h"
 

@@ -96,128 +96,44 @@ void LeaveKept(StoreOp& op) {
   }
 }
 
-/// One operation, in a unit of its own.
-class Lone {
+/// Operations of one unit, and the documents that they name. It outlives the unit, which keeps
+/// other clients waiting.
+class Step {
  public:
-  explicit Lone(StoreOp& op) noexcept : op_(op), patience_(PatienceOf(op)), change_(Fresh()) {}
-
-  /// Calls `use` with a unit, until no other client races it.
-  template <class Use>
-  void Run(Database& database, Deadline deadline, const Use& use) {
-    StoreOp* const only = &op_;
-    const Access access = AccessFor({&only, 1});
-    RunUntilUnraced(deadline, [&](bool again) {
-      if (again) Begin();
-      use(*database.Begin(access, deadline));
-    });
-  }
-  void TryIn(Unit& unit) {
-    tried_ = true;  // if it throws, what it decided is not stored
-    tried_ = unit.Try(op_);
-    tried_ ? unit.Commit({}) : DecideIn(unit);
-  }
-  void DecideIn(Unit& unit) {
-    unit.Load({&change_, 1});
-    Decide(op_, change_, unit);
-    StoreIn(unit);
-  }
-  /// @param decide see ExecuteAlone
-  template <class F>
-  void DecideIn(Unit& unit, const F& decide) {
-    decide(unit, change_);
-    StoreIn(unit);
-  }
-
-  template <class F>
-  void IfOpen(const F& settle, bool in_doubt) {
-    if (tried_ || change_.IsDecided()) Reopen(op_, in_doubt);
-    if (op_.status == OpStatus::kPending) settle(op_);
-  }
-
- private:
-  void Begin() noexcept {
-    Reset(op_);
-    change_ = Fresh();
-    tried_ = false;
-  }
-  [[nodiscard]] Change Fresh() const noexcept {
-    Change change(op_);
-    change.alone = true;
-    change.patience = patience_;
-    return change;
-  }
-  void StoreIn(Unit& unit) {
-    if (!change_.IsDecided()) return;
-    unit.Commit({&change_, 1});
-    if (change_.outcome != OpStatus::kDone) Settle(op_, change_);
-  }
-
-  StoreOp& op_;
-  const Deadline patience_;
-  Change change_;  // what it discards goes after the unit, which keeps others waiting
-  bool tried_ = false;
-};
-
-/// Operations in one unit, and the documents that they name.
-class Batch {
- public:
-  /// @param ops in their order
-  explicit Batch(std::vector<StoreOp*> ops) : ops_(std::move(ops)) {
-    changes_.reserve(ops_.size());
-    of_.reserve(ops_.size());
-  }
-
-  /// @param rest those are added that need a unit of their own, and @param kept those of them that
-  /// will wait for other clients. They have no result.
-  /// @return false: another client's transaction keeps a collection, and nothing was done
-  bool Run(Database& database, Deadline deadline, std::vector<StoreOp*>& rest,
-           std::vector<StoreOp*>& kept) {
-    bool is_kept = false;
-    const auto run = [&] {
-      std::unique_ptr<Unit> unit;
-      try {
-        unit = database.Begin(AccessFor(ops_), deadline);
-        RunIn(*unit);
-      } catch (const Raced&) {
-        has_failed_ = true;
-      } catch (const Kept&) {
-        is_kept = true;
-      } catch (const Error&) {
-        has_failed_ = unit != nullptr && unit->IsSpoilt();
-        if (!has_failed_) throw;
-      }
-    };
-    Guarded(run, [&](const auto& settle, bool in_doubt) { ForEachOpen(settle, in_doubt); });
-    if (is_kept) {
-      std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
-      return false;
-    }
-    Leave(rest, kept);
-    return true;
-  }
-
- private:
-  static constexpr std::size_t kTried = SIZE_MAX;
+  /// @param ops in their order; they outlive it
+  /// @param alone see Change
+  Step(std::span<StoreOp* const> ops, bool alone) noexcept
+      : ops_(ops), alone_(alone), patience_(alone ? PatienceOf(*ops.front()) : Deadline::max()) {}
 
   void RunIn(Unit& unit) {
-    bool decided = false;
+    bool tried = false;
     for (StoreOp* const op : ops_) {
       of_.push_back(kTried);  // if it throws, what it decided is not stored
       if (unit.Try(*op)) {
-        decided = true;
+        tried = true;
         continue;
       }
-      if (changes_.empty() || !IsOf(*op, changes_.back())) changes_.emplace_back(*op);
+      if (changes_.empty() || !IsOf(*op, changes_.back())) AddChange(*op);
       of_.back() = changes_.size() - 1;
     }
     if (!changes_.empty()) unit.Load(changes_);
     ForEachChange([&](StoreOp& op, Change& change) {
       if (!change.blocked) Decide(op, change, unit);
     });
-    for (const Change& change : changes_) decided = decided || change.IsDecided();
-    if (!decided) return;
-    unit.Commit(changes_);
-    ForEachChange([](StoreOp& op, const Change& change) { Settle(op, change); });
+    CommitIn(unit, tried);
+  }
+  /// @param decide see ExecuteAlone
+  void RunIn(Unit& unit, const std::function<void(Unit&, Change&)>& decide) {
+    AddChange(*ops_.front());
+    of_.push_back(0);
+    decide(unit, changes_.front());
+    CommitIn(unit, false);
+  }
+  /// Forgets what a unit decided that stored nothing.
+  void Clear() noexcept {
+    for (StoreOp* const op : ops_) Reset(*op);
+    of_.clear();
+    changes_.clear();
   }
 
   /// Calls `settle` with the operations that have no result, or one that may not be stored, but for
@@ -232,29 +148,30 @@ class Batch {
       if (ops_[i]->status == OpStatus::kPending && !NeedsItsOwn(i)) settle(*ops_[i]);
     }
   }
+  /// Is the operation's document kept by another client? Then it was left alone.
+  [[nodiscard]] bool IsBlocked(std::size_t i) const noexcept { return Has(i, &Change::blocked); }
+  /// Was another client quicker with its document?
+  [[nodiscard]] bool IsRaced(std::size_t i) const noexcept { return Has(i, &Change::raced); }
 
+ private:
+  static constexpr std::size_t kTried = SIZE_MAX;
+
+  void AddChange(const StoreOp& op) {
+    Change& change = changes_.emplace_back(op);
+    change.alone = alone_;
+    change.patience = patience_;
+  }
+  void CommitIn(Unit& unit, bool tried) {
+    if (!tried && std::ranges::none_of(changes_, &Change::IsDecided)) return;
+    unit.Commit(changes_);
+    ForEachChange([](StoreOp& op, const Change& change) { Settle(op, change); });
+  }
   [[nodiscard]] bool Has(std::size_t i, bool Change::*flag) const noexcept {
     return i < of_.size() && of_[i] != kTried && changes_[of_[i]].*flag;
   }
   [[nodiscard]] bool NeedsItsOwn(std::size_t i) const noexcept {
-    return Has(i, &Change::blocked) || Has(i, &Change::raced);
+    return !alone_ && (IsBlocked(i) || IsRaced(i));
   }
-  /// After a unit that has failed, nothing of what was decided is stored.
-  void Leave(std::vector<StoreOp*>& rest, std::vector<StoreOp*>& kept) {
-    if (has_failed_) std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
-    // Memory may run out from here on.
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      const bool blocked = Has(i, &Change::blocked);
-      if (blocked && !MayWait(*ops_[i])) {
-        LeaveKept(*ops_[i]);
-      } else if (blocked) {
-        kept.push_back(ops_[i]);
-      } else if (has_failed_ || Has(i, &Change::raced)) {
-        rest.push_back(ops_[i]);
-      }
-    }
-  }
-
   template <class F>
   void ForEachChange(const F& use) {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
@@ -265,11 +182,74 @@ class Batch {
     return op.collection == change.collection && *op.key == *change.key;
   }
 
-  std::vector<StoreOp*> ops_;
+  const std::span<StoreOp* const> ops_;
+  const bool alone_;
+  const Deadline patience_;
   std::vector<Change> changes_;
   std::vector<std::size_t> of_;  ///< The change of each operation, or kTried.
-  bool has_failed_ = false;
 };
+
+/// Carries out the operation in a unit of its own, until no other client races it.
+template <class RunIn>
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline, const RunIn& run_in) {
+  StoreOp* const only[] = {&op};
+  Step step(only, /*alone=*/true);
+  const auto run = [&] {
+    try {
+      RunUntilUnraced(deadline, [&](bool again) {
+        if (again) step.Clear();
+        run_in(step, *database.Begin(AccessFor(only), deadline));
+      });
+    } catch (const Kept&) {
+      LeaveKept(op);
+    }
+  };
+  Guarded(run, [&](const auto& settle, bool in_doubt) { step.ForEachOpen(settle, in_doubt); });
+}
+
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
+  ExecuteOne(database, op, deadline, [](Step& step, Unit& unit) { step.RunIn(unit); });
+}
+
+using Ops = std::vector<StoreOp*>;
+
+/// Carries out operations in one unit. @param rest those are added that need a unit of their own,
+/// and @param kept those of them that will wait for other clients; they have no result.
+/// @return false: another client's transaction keeps a collection, and nothing was done
+bool ExecuteTogether(Database& database, std::span<StoreOp* const> ops, Deadline deadline,
+                     Ops& rest, Ops& kept) {
+  Step step(ops, /*alone=*/false);
+  bool has_failed = false, is_kept = false;
+  const auto run = [&] {
+    std::unique_ptr<Unit> unit;
+    try {
+      unit = database.Begin(AccessFor(ops), deadline);
+      step.RunIn(*unit);
+    } catch (const Raced&) {
+      has_failed = true;
+    } catch (const Kept&) {
+      is_kept = true;
+    } catch (const Error&) {
+      has_failed = unit != nullptr && unit->IsSpoilt();
+      if (!has_failed) throw;
+    }
+  };
+  Guarded(run, [&](const auto& settle, bool in_doubt) { step.ForEachOpen(settle, in_doubt); });
+  // Nothing of what was decided is stored.
+  if (has_failed || is_kept) std::ranges::for_each(ops, [](StoreOp* op) { Reset(*op); });
+  // Memory may run out from here on.
+  for (std::size_t i = 0; i < ops.size() && !is_kept; ++i) {
+    const bool blocked = step.IsBlocked(i);
+    if (blocked && !MayWait(*ops[i])) {
+      LeaveKept(*ops[i]);
+    } else if (blocked) {
+      kept.push_back(ops[i]);
+    } else if (has_failed || step.IsRaced(i)) {
+      rest.push_back(ops[i]);
+    }
+  }
+  return !is_kept;
+}
 
 /// Settles it and returns true, if no type prevents what it asks for.
 bool IsFaulty(StoreOp& op) {
@@ -282,30 +262,9 @@ bool IsFaulty(StoreOp& op) {
 constexpr int kPartForRenewal = 6;
 constexpr std::chrono::milliseconds kLeastForRenewal{1000};
 
-using Ops = std::vector<StoreOp*>;
 Ops::iterator EndOfCollection(Ops::iterator first, Ops::iterator end) {
   return std::find_if(first, end,
                       [=](const StoreOp* op) { return op->collection != (*first)->collection; });
-}
-
-/// Calls `run` with the operation as the only one of a unit.
-template <class Run>
-void ExecuteOne(StoreOp& op, const Run& run) {
-  Lone lone(op);
-  const auto run_unless_kept = [&] {
-    try {
-      run(lone);
-    } catch (const Kept&) {
-      LeaveKept(op);
-    }
-  };
-  Guarded(run_unless_kept,
-          [&](const auto& settle, bool in_doubt) { lone.IfOpen(settle, in_doubt); });
-}
-
-void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
-  ExecuteOne(
-      op, [&](Lone& lone) { lone.Run(database, deadline, [&](Unit& unit) { lone.TryIn(unit); }); });
 }
 
 /// Of a call: renewals of other leases are not to wait for those that are held up.
@@ -328,7 +287,7 @@ Ops ExecuteBatches(Database& database, Ops& ops, Deadline deadline) {
   for (auto first = ops.begin(); first != ops.end();) {
     const auto end = EndOfCollection(first, ops.end());
     const auto last = apart ? end : ops.end();
-    if (!Batch({first, last}).Run(database, deadline, rest, kept)) {
+    if (!ExecuteTogether(database, {first, last}, deadline, rest, kept)) {
       if (last != end) {
         apart = true;  // which collection is kept?
         continue;
@@ -374,9 +333,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
 
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
                   const std::function<void(Unit&, Change&)>& decide) {
-  ExecuteOne(op, [&](Lone& lone) {
-    lone.Run(database, deadline, [&](Unit& unit) { lone.DecideIn(unit, decide); });
-  });
+  ExecuteOne(database, op, deadline, [&](Step& step, Unit& unit) { step.RunIn(unit, decide); });
 }
 
 }  // namespace doclock::locking
