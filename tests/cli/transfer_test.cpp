@@ -183,8 +183,9 @@ TEST_F(TransferTest, AnImportCreatesWhatIsMissingInOneWrite) {
   ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(5)).code, 0);
   EXPECT_THAT(versions(), ::testing::ElementsAre(1, 1, 1, 1, 1));
   ASSERT_EQ(Doclock({"import", "--resume", "sagas"}, LinesOf(9)).code, 0);
-  EXPECT_THAT(versions(), ::testing::Each(1)) << "what is there is left alone";
-  EXPECT_EQ(versions().size(), 9U);
+  const std::vector<std::int64_t> all = versions();
+  EXPECT_EQ(all.size(), 9U);
+  EXPECT_EQ(std::count(all.begin(), all.end(), 1), 5) << "what is there is left alone";
 }
 
 TEST_F(TransferTest, AnImportThatWasKilledIsResumed) {

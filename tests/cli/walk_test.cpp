@@ -84,9 +84,9 @@ class UnfinishedTest : public CliTest {
   void Refuse(const std::string& key) {
     sqlite_test::RawDatabase(folder / "locks.db")
         .Run(
-            "DROP TRIGGER IF EXISTS t;CREATE TRIGGER t BEFORE UPDATE ON doclock_c_sagas WHEN "
-            "NEW.key='" +
-            key + "' BEGIN SELECT RAISE(ABORT,'refused'); END");
+            "DROP TRIGGER IF EXISTS t;CREATE TRIGGER t BEFORE INSERT ON doclock_l_sagas WHEN "
+            "NEW.id=(SELECT id FROM doclock_c_sagas WHERE key='" +
+            key + "') BEGIN SELECT RAISE(ABORT,'refused'); END");
   }
 };
 
