@@ -101,7 +101,7 @@ TEST_P(GroupsTest, RenewGroupStartsEveryLeaseAnew) {
   clock->Advance(55s);
   for (const LockStatus& lock : others.Admin().Status({.group = "g"})) {
     EXPECT_FALSE(lock.expired) << lock.name;
-    EXPECT_TRUE(IsNear(lock.remaining, 5s)) << lock.name;
+    EXPECT_EQ(lock.remaining, 5s) << lock.name;
   }
   clock->Advance(10s);
   EXPECT_TRUE(IsFree("a"));

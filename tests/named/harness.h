@@ -18,10 +18,6 @@ class NamedTest : public VirtualTest {
   bool IsFree(const std::string& name) {
     return LockProvider(AnotherManager(), "jobs").TryAcquire(name).has_value();
   }
-  /// Did the store find what the test made, as far as its time allows?
-  static bool IsNear(std::chrono::milliseconds found, std::chrono::milliseconds expected) {
-    return std::chrono::abs(found - expected) <= GetParam().slack;
-  }
   /// Takes locks in few calls of the store, and gives them back if asked: as if others had.
   void TakeMany(const std::vector<std::string>& names, bool release) {
     Collection& collection = *store->Find("jobs");

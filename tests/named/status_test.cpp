@@ -37,8 +37,8 @@ TEST_P(StatusTest, ShowsHoldersLeasesAndAges) {
   EXPECT_EQ(status.group, "g");
   EXPECT_EQ(status.fence, lock.fence());
   EXPECT_EQ(status.ttl, 1min);
-  EXPECT_TRUE(IsNear(status.remaining, 50s)) << status.remaining.count();
-  EXPECT_TRUE(IsNear(status.age, 10s)) << status.age.count();
+  EXPECT_EQ(status.remaining, 50s);
+  EXPECT_EQ(status.age, 10s);
   EXPECT_FALSE(status.expired);
   lock.Release();
   EXPECT_THAT(jobs.Admin().Status(), IsEmpty());

@@ -16,7 +16,12 @@
 
 #include "doclock/lock_provider.h"
 #include "doclock/shared_named_mutex.h"
+#include "process/temp_folder.h"
 #include "repository/support/harness.h"
+
+#if DOCLOCK_WITH_SQLITE
+#include "doclock/sqlite_store.h"
+#endif
 
 namespace doclock::soak {
 namespace {
@@ -335,7 +340,19 @@ TEST_P(SoakTest, OneHolderAndNoLostIncrement) {
   }
   EXPECT_TRUE(last_->mutex.try_lock_for(1min));
 }
-INSTANTIATE_TEST_SUITE_P(Stores, SoakTest, ::testing::ValuesIn(AllStores()), NameOf);
+std::vector<StoreKind> SoakedStores() {
+  std::vector<StoreKind> stores = AllStores();
+#if DOCLOCK_WITH_SQLITE
+  stores.push_back({"Sqlite", [](std::shared_ptr<const Clock>) {
+                      static const test::TempFolder folder;
+                      static int count = 0;
+                      return OpenSqliteStore(folder / (std::to_string(++count) + ".db"),
+                                             {.sync = SqliteSync::kOff});
+                    }});
+#endif
+  return stores;
+}
+INSTANTIATE_TEST_SUITE_P(Stores, SoakTest, ::testing::ValuesIn(SoakedStores()), NameOf);
 
 }  // namespace
 }  // namespace doclock::soak

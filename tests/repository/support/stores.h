@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -17,13 +16,10 @@ namespace doclock {
 struct StoreKind {
   std::string name;
   std::shared_ptr<Store> (*open)(std::shared_ptr<const Clock> clock);
-  /// How much its times may differ from those that the test made, because a real server's time goes
-  /// on.
-  std::chrono::milliseconds slack{};
   friend void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 };
-/// Memory, SQLite, and MongoDB in programs that were given servers
-/// (DOCLOCK_TEST_STORES_ON_MONGODB).
+/// In memory: a store of one process, and one that says that other processes use it and wait in its
+/// queue.
 std::vector<StoreKind> AllStores();
 inline std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) {
   return info.param.name;
