@@ -29,7 +29,7 @@ std::vector<Mistake> Mistakes() {
   return {
       // The file
       {"Empty", "", "x.script:1: ", "there is no case"},
-      {"NoCase", "# Words only.\nlevel: store\n", "x.script:2: ", "there is no case"},
+      {"NoCase", "# Words only.\nlevel: public\n", "x.script:2: ", "there is no case"},
       {"OnlyABeginning", "== Every case begins so\nann create 42 -> ...\n",
        "x.script:2: ", "no case beside the beginning"},
       {"BeginningNotFirst", kCase + "purge -> ...\n== Every case begins so\npurge\n",
