@@ -92,7 +92,7 @@ TEST_F(DoctorTest, NamesTheCollectionInWhatItAdvises) {
 
 TEST_F(DoctorTest, FindsAMalformedLock) {
   ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
-  Sql("UPDATE doclock_c_doclock_locks SET lock_id = 'x'");
+  Sql("UPDATE doclock_l_doclock_locks SET lock_id = 'x'");
   EXPECT_EQ(Doclock({"doctor"}).code, 78);
   EXPECT_EQ(Found("malformed").at("level"), "problem");
 }
