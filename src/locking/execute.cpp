@@ -120,14 +120,14 @@ class Step {
     ForEachChange([&](StoreOp& op, Change& change) {
       if (!change.blocked) Decide(op, change, unit);
     });
-    CommitIn(unit, tried);
+    StoreIn(unit, tried);
   }
   /// @param decide see ExecuteAlone
   void RunIn(Unit& unit, const std::function<void(Unit&, Change&)>& decide) {
     AddChange(*ops_.front());
     of_.push_back(0);
     decide(unit, changes_.front());
-    CommitIn(unit, false);
+    StoreIn(unit, false);
   }
   /// Forgets what a unit decided that stored nothing.
   void Clear() noexcept {
@@ -161,7 +161,7 @@ class Step {
     change.alone = alone_;
     change.patience = patience_;
   }
-  void CommitIn(Unit& unit, bool tried) {
+  void StoreIn(Unit& unit, bool tried) {
     if (!tried && std::ranges::none_of(changes_, &Change::IsDecided)) return;
     unit.Commit(changes_);
     ForEachChange([](StoreOp& op, const Change& change) { Settle(op, change); });
