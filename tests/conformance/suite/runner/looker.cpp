@@ -19,7 +19,7 @@ std::string Called(const std::string& name, const LockHolder& holder) {
 
 std::string Looker::NameOf(const Uuid& id) const {
   const auto found = names_.find(id);
-  return found == names_.end() ? "another" : found->second;
+  return found == names_.end() ? "an unknown id" : found->second;
 }
 
 ReadOp Looker::Read(const Key& key) const {

@@ -55,11 +55,12 @@ constexpr std::pair<const char*, OpKind> kKinds[] = {{"acquire", OpKind::kAcquir
                                                      {"save", OpKind::kSave},
                                                      {"read", OpKind::kRead}};
 
-constexpr std::pair<const char*, Fault::Kind> kFaults[] = {{"before", Fault::Kind::kErrorBefore},
-                                                           {"refused", Fault::Kind::kRefused},
-                                                           {"unsent", Fault::Kind::kLostBefore},
-                                                           {"unanswered", Fault::Kind::kLostAfter},
-                                                           {"late", Fault::Kind::kLate}};
+constexpr std::pair<const char*, Fault::Kind> kFaults[] = {
+    {"unavailable", Fault::Kind::kErrorBefore},
+    {"refused", Fault::Kind::kRefused},
+    {"unsent", Fault::Kind::kLostBefore},
+    {"unanswered", Fault::Kind::kLostAfter},
+    {"late", Fault::Kind::kLate}};
 
 template <class Value, std::size_t kCount>
 std::optional<Value> OneOf(const std::pair<const char*, Value> (&all)[kCount], Words& words) {
@@ -527,7 +528,7 @@ class PublicStage : public Stage {
         [&](const Turn& turn) { return clock.DelayWork(turn.words.TakeLength()), ""; });
     Add("calls", [this](const Turn&) { return Calls(); });
     Add("fail [next N|every] [acquire|renew|write|save|read] [of KEY] "
-        "before|refused|unsent|unanswered|late",
+        "unavailable|refused|unsent|unanswered|late",
         [this](const Turn& turn) { return Fail(turn.words), ""; });
     Add("heal", [this](const Turn&) { return store_->Heal(), ""; });
     Add("arrive",

@@ -358,7 +358,7 @@ class StoreStage : public Stage {
     std::vector<std::string> parts{"granted v" + std::to_string(op.version)};
     if (op.created) parts.emplace_back("created");
     if (op.took_over) parts.emplace_back("took over");
-    if (op.passed_on) parts.emplace_back("passed on");
+    if (op.passed_on) parts.emplace_back("passed to it");
     const ReadOp read = looker_.Read(*op.key);
     if (op.body.json() != read.body.json()) {
       parts.push_back("BUT WITH THE BODY " + op.body.json().dump());
