@@ -119,7 +119,7 @@ TEST_F(RunTest, TellsTheFenceIfAsked) {
   const std::string first = Doclock(command).out;
   const std::string second = Doclock(command).out;
   EXPECT_EQ(first, "1\n");
-  EXPECT_GT(std::stoi(second), 1);
+  EXPECT_GT(std::stoll(second), 1);
   EXPECT_EQ(Doclock({"run", "job", "--", "sh", "-c", "echo $FENCE"}).out, "\n");
 }
 
