@@ -123,6 +123,7 @@ TEST_F(SqliteQueue, TheEntryOfADeadProcessIsDropped) {
 }
 
 TEST_F(SqliteQueue, AnEntryOfAnEarlierEraIsDropped) {
+  DOCLOCK_NEEDS_COORDINATOR();
   const AcquireOp held = client_.Create("1");
   client_.Queue("1", NewUuid());
   RawDatabase(file_).Run("UPDATE doclock_l_things SET lock_era = lock_era - 1");
