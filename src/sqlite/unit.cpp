@@ -29,7 +29,7 @@ std::optional<std::int64_t> PutBody(Connection& connection, Change& change,
   was == nullptr ? put->Bind(1, *change.key) : put->Bind(1, was->id);
   put->Bind(2, std::string_view(body.text()));
   try {
-    put->Step();
+    put->ChangeOne();
     return was == nullptr ? connection.LastRowId() : was->id;
   } catch (const DatabaseError& error) {
     // A trigger may have ended the transaction: then it is not about this statement alone.

@@ -42,13 +42,13 @@ class Connection {
 
   /// Runs statements that return no rows. @throws DatabaseError
   void Run(const std::string& sql);
-  /// Runs a statement with these values, and takes no row from it.
+  /// Runs a statement with these values, which changes one row.
   template <class... Values>
   void Run(const Sql& sql, const Values&... values) {
     const Running statement(Prepared(sql));
     int index = 0;
     (statement->Bind(++index, values), ...);
-    statement->Step();
+    statement->ChangeOne();
   }
   /// The first column of the first row as an integer. @throws DatabaseError
   std::int64_t Ask(const std::string& sql);

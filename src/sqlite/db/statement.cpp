@@ -83,6 +83,13 @@ bool Statement::Step() {
   return false;
 }
 
+void Statement::ChangeOne() {
+  Step();
+  if (sqlite3_changes(sqlite3_db_handle(statement_)) == 1) return;
+  throw DatabaseError(SQLITE_CONSTRAINT_TRIGGER,
+                      "a trigger of another program has left the row as it was (RAISE(IGNORE))");
+}
+
 void Statement::Reset() noexcept { sqlite3_reset(statement_); }
 
 bool Statement::IsInteger(int column) const noexcept {

@@ -39,6 +39,9 @@ class Statement {
 
   /// Goes to the next row; false when there is none. @throws DatabaseError
   bool Step();
+  /// Runs a statement that changes one row. @throws DatabaseError SQLITE_CONSTRAINT_TRIGGER if it
+  /// has not: RAISE(IGNORE) of a trigger ends it, and SQLite takes that for success.
+  void ChangeOne();
   /// Makes it ready to run again.
   void Reset() noexcept;
 

@@ -224,7 +224,7 @@ void PutLock(Connection& connection, const SqliteCollection& collection, std::in
   text(kQueue, queue);
   number(kSlot, lock.lease.instance);
   number(kEra, era);
-  put->Step();
+  put->ChangeOne();
 }
 
 }  // namespace doclock::sqlite

@@ -158,6 +158,34 @@ TEST_F(SqliteLeases, ATriggerThatEndsTheTransactionLeavesNothingThatWasRefused) 
   }
 }
 
+/// SQLite takes the statement for done; the row that was inserted last is that of another document.
+TEST_F(SqliteLeases, ATriggerThatIgnoresAChangeIsARefusal) {
+  const AcquireOp other = client_.Create("other");
+  const AcquireOp held = client_.Create("1", R"({"a":1})");
+  RawDatabase shell(file_);
+  for (const char* event : {"INSERT", "UPDATE", "DELETE"}) {
+    shell.Run(std::string("CREATE TRIGGER ignore_") + event + " BEFORE " + event +
+              " ON doclock_c_things BEGIN SELECT RAISE(IGNORE); END");
+  }
+  const auto refused = [](const StoreOp& op) {
+    EXPECT_EQ(op.status, OpStatus::kFailed) << Why(op);
+    if (!op.detail) return;
+    EXPECT_EQ(op.detail->code, Errc::kRefused);
+    EXPECT_NE(op.detail->message.find("RAISE(IGNORE)"), std::string::npos) << Why(op);
+  };
+  refused(client_.Create("new"));
+  refused(client_.Insert("new"));
+  refused(client_.Release("1", held, Body::FromText(R"({"a":2})")));
+  refused(client_.Write(WriteKind::kErase, "1", held.grant.lock_id));
+  EXPECT_EQ(client_.Read("new").status, OpStatus::kMissing);
+  EXPECT_EQ(client_.Renew("other", other.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  for (const char* event : {"INSERT", "UPDATE", "DELETE"}) {
+    shell.Run(std::string("DROP TRIGGER ignore_") + event);
+  }
+  EXPECT_EQ(client_.Release("1", held, Body::FromText(R"({"a":2})")).status, OpStatus::kDone);
+}
+
 TEST_F(SqliteLeases, AMergeReplacesOnlyTheFieldsItHas) {
   const AcquireOp held = client_.Create("1", R"({"a":1,"b":{"c":2},"z":"ä"})");
   const WriteOp release =
