@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include "platform/process.h"
 #include "platform/standard_numbers.h"
 #include "sqlite/tables/schema.h"
 
@@ -177,7 +178,7 @@ void UseWriteAheadLog(Connection& connection, const fs::path& path, Deadline dea
     Refuse(path, "does not take a write-ahead log (its journal mode is " + mode + ")");
 }
 
-void EnsureSchema(Connection& connection, const fs::path& path, bool begins_era) {
+void EnsureSchema(Connection& connection, const fs::path& path, bool begins_era, TimePoint now) {
   if (!begins_era && HasSchema(connection, path.string())) return;
   const std::int64_t sync = connection.Ask("PRAGMA synchronous");
   // An era that a power cut undoes would give its versions twice.
@@ -185,7 +186,7 @@ void EnsureSchema(Connection& connection, const fs::path& path, bool begins_era)
   connection.Run("BEGIN IMMEDIATE");
   try {
     if (!HasSchema(connection, path.string())) CreateSchema(connection);
-    if (begins_era) BeginEra(connection);
+    if (begins_era) BeginEra(connection, platform::BootId(), now);
     connection.Run("COMMIT");
   } catch (...) {
     if (connection.InTransaction()) connection.Run("ROLLBACK");
@@ -201,16 +202,17 @@ void JoinTheOthers(OpenFile& open) {
   throw RefusedError(std::string("the database, its log or its index") + kOthersHaveIt);
 }
 
-void Prepare(OpenFile& open, bool changes, Deadline deadline) {
+void Prepare(OpenFile& open, const SqliteStoreOptions& options, Deadline deadline) {
   if (!open.coordinator->Enter(deadline))
     throw BusyError(open.coordinator->Occupant() + " keeps it busy");
   try {
     UseWriteAheadLog(*open.connection, open.path, deadline);
     CheckLog(*open.connection, open.path);
-    const bool begins_era = changes && open.coordinator->NeedsEra();
-    EnsureSchema(*open.connection, open.path, begins_era);
+    const bool begins_era = options.complete && open.coordinator->NeedsEra();
+    const TimePoint now = (options.clock ? options.clock : SystemClock())->Now();
+    EnsureSchema(*open.connection, open.path, begins_era, now);
     if (begins_era) open.coordinator->BeganEra();
-    open.era = Era(*open.connection);
+    open.era = LastEra(*open.connection);
     JoinTheOthers(open);
     open.open_lock = std::make_unique<OpenLock>(open.path);
     open.connection->Accept();
@@ -254,7 +256,7 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
     CheckDatabase(*open.connection, open.path, options.create);
     if (!options.complete) CheckComplete(*open.connection, open.path);
     if (!open.coordinator) open.coordinator = ProcessCoordinator::Open(open.path, deadline);
-    Prepare(open, options.complete, deadline);
+    Prepare(open, options, deadline);
   } catch (const DatabaseError& error) {
     if (error.is_short_read() && open.connection) RefuseTruncatedLog(open);
     throw AsStoreException(error, open.path);

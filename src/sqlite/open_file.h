@@ -11,6 +11,7 @@
 #include "sqlite/processes/fork_check.h"
 #include "sqlite/processes/open_lock.h"
 #include "sqlite/processes/process_coordinator.h"
+#include "sqlite/tables/era.h"
 
 namespace doclock::sqlite {
 
@@ -22,7 +23,7 @@ struct OpenFile {
   std::unique_ptr<OpenLock> open_lock;
   std::unique_ptr<Connection> connection;
   std::unique_ptr<const FileSet> files;
-  std::int64_t era = 0;  ///< See BeginEra.
+  Era era;
 };
 
 /// Opens the file, or creates it, with the tables that every collection needs.

@@ -54,7 +54,7 @@ struct Parts {
         open_lock(std::move(open.open_lock)),
         after_closing(*coordinator, *files),
         clock(options.clock ? options.clock : SystemClock()),
-        context{*clock, *coordinator, open.era, sqlite::FloorOf(open.era)},
+        context{*clock, *coordinator, open.era, sqlite::FloorOf(open.era.number)},
         readers(path, options, *files),
         writer(std::move(open.connection), *coordinator, options.busy_timeout.ms(), *files),
         listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}

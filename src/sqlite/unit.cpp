@@ -101,7 +101,7 @@ bool WriteUnit::Put(Change& change) {
     const auto id = PutBody(*connection_, change, was);
     if (!id) return false;
     if (was == nullptr || lock != was->lock) {
-      PutLock(*connection_, collection, *id, lock, context_.era);
+      PutLock(*connection_, collection, *id, lock, context_.era.number);
     }
   }
   if (change.notice == locking::Notice::kWaiters) {

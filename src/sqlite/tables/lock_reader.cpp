@@ -142,31 +142,34 @@ const char* LockReader::ReadLock(const Statement& row, rules::LockState& lock) c
                              lock.IsShared() != lock.shares.empty());
   columns.Check(kQueue, ReadQueue(columns.Text(kQueue), lock.queue));
   const std::int64_t era = columns.Integer(kEra, 0, INT64_MAX);
-  if (columns.bad() == nullptr) Settle(lock, era == context_.era);
+  if (columns.bad() == nullptr) Settle(lock, era);
   return columns.bad();
 }
 
-/// A time of an earlier era may be that of an earlier boot: it was, if it lies ahead.
-void LockReader::Settle(rules::LockState& lock, bool this_era) const {
+/// Times of an earlier boot tell only lengths. They count from when this boot's first era began,
+/// for all eras to come: the clock will pass those times once more. Where boots are not known, a
+/// time that lies ahead is of an earlier one, and counts from the clock's zero.
+void LockReader::Settle(rules::LockState& lock, std::int64_t era) const {
   lock.floor = context_.floor;
+  const bool this_era = era == context_.era.number, this_boot = era >= context_.era.first_of_boot;
   const TimePoint latest = this_era ? now_ + kAhead : now_;
-  if (lock.granted > latest || lock.lease.since > latest) {
-    const auto closed_for = lock.closed_until - lock.granted;
-    lock.closed_until = TimePoint(std::max(closed_for, TimePoint::duration::zero()));
+  const auto settle = [&](rules::Lease& lease, TimePoint& granted) {
+    const bool counts_anew = !this_boot || granted > latest || lease.since > latest;
+    if (counts_anew) lease.since = granted = this_boot ? TimePoint{} : context_.era.boot_seen;
+    if (lease.IsLive(now_) && IsDead(lease.instance)) lease.Expire(now_);
+    return counts_anew;
+  };
+  const TimePoint::duration closed_for = lock.closed_until - lock.granted;
+  if (settle(lock.lease, lock.granted)) {
+    lock.closed_until =
+        lock.granted + std::clamp<TimePoint::duration>(closed_for, {}, rules::kLongestLease);
   }
-  Settle(lock.lease, lock.granted, latest);
-  for (rules::Share& share : lock.shares) Settle(share.lease, share.granted, latest);
+  for (rules::Share& share : lock.shares) settle(share.lease, share.granted);
   if (lock.IsShared()) rules::Cover(lock, now_);
   if (!this_era) lock.queue.clear();
   std::erase_if(lock.queue, [&](const rules::QueueEntry& entry) {
     return entry.IsLive(now_) && IsDead(entry.instance);
   });
-}
-
-/// A lease of an earlier boot counts from this one, which is the clock's zero.
-void LockReader::Settle(rules::Lease& lease, TimePoint& granted, TimePoint latest) const {
-  if (granted > latest || lease.since > latest) lease.since = granted = TimePoint{};
-  if (lease.IsLive(now_) && IsDead(lease.instance)) lease.Expire(now_);
 }
 
 std::string LockReader::ScanLocks(const SqliteCollection& collection, const LockQuery& query,

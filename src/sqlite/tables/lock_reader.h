@@ -11,6 +11,7 @@
 #include "sqlite/db/connection.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/tables/collection.h"
+#include "sqlite/tables/era.h"
 
 namespace doclock::sqlite {
 
@@ -18,7 +19,7 @@ namespace doclock::sqlite {
 struct StoreContext {
   const Clock& clock;
   const ProcessCoordinator& coordinator;
-  std::int64_t era;    ///< See BeginEra.
+  Era era;
   std::int64_t floor;  ///< The least version that a grant or a write gives.
 };
 
@@ -58,8 +59,8 @@ class LockReader {
  private:
   /// Returns the bad column, if there is one.
   const char* ReadLock(const Statement& row, rules::LockState& lock) const;
-  void Settle(rules::LockState& lock, bool this_era) const;
-  void Settle(rules::Lease& lease, TimePoint& granted, TimePoint latest) const;
+  /// @param era in which it was stored
+  void Settle(rules::LockState& lock, std::int64_t era) const;
   [[nodiscard]] bool IsDead(std::int64_t instance) const noexcept {
     return context_.coordinator.Look(instance) == Liveness::kDead;
   }

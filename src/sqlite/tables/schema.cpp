@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doclock/errors.h"
+#include "sqlite/db/database_error.h"
 #include "sqlite/tables/lock_reader.h"
 #include "sqlite/tables/names.h"
 
@@ -11,6 +12,9 @@ namespace {
 
 /// Raise it with every change of the tables: a file of another number is refused.
 constexpr std::int64_t kSchemaVersion = 2;
+
+/// Half the range: eras can be counted, and leases added to times, without overflow.
+constexpr std::int64_t kMost = INT64_MAX / 2;
 
 bool HasTable(Connection& connection, std::string_view name) {
   const Running find(
@@ -21,6 +25,15 @@ bool HasTable(Connection& connection, std::string_view name) {
 
 std::int64_t StoredVersion(Connection& connection) {
   return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
+}
+
+std::int64_t Number(Connection& connection, const std::string& name) {
+  const Running row(connection.Prepared("SELECT value FROM doclock_meta WHERE name=?1"));
+  row->Bind(1, name);
+  if (!row->Step() || !row->IsInteger(0) || row->Integer(0) < 0 || row->Integer(0) > kMost) {
+    throw RefusedError("the " + name + " in doclock_meta is not a number that this library writes");
+  }
+  return row->Integer(0);
 }
 
 }  // namespace
@@ -41,15 +54,23 @@ void CreateSchema(Connection& connection) {
       "CREATE TABLE doclock_meta(name TEXT PRIMARY KEY, value NOT NULL)"
       " WITHOUT ROWID;"
       "INSERT INTO doclock_meta VALUES('schema', " +
-      std::to_string(kSchemaVersion) + "),('era', 0)");
+      std::to_string(kSchemaVersion) +
+      "),('era', 0),('boot', ''),('boot_era', 0),('boot_seen', 0)");
 }
 
-std::int64_t Era(Connection& connection) {
-  return connection.Ask("SELECT value FROM doclock_meta WHERE name='era'");
+Era LastEra(Connection& connection) {
+  return {Number(connection, "era"), Number(connection, "boot_era"),
+          TimePoint(TimePoint::duration(Number(connection, "boot_seen")))};
 }
 
-void BeginEra(Connection& connection) {
-  connection.Run("UPDATE doclock_meta SET value=value+1 WHERE name='era'");
+void BeginEra(Connection& connection, const std::string& boot, TimePoint now) {
+  const std::string era = std::to_string(Number(connection, "era") + 1);
+  connection.Run("UPDATE doclock_meta SET value=" + era + " WHERE name='era'");
+  const std::string known = "SELECT value FROM doclock_meta WHERE name='boot'";
+  if (connection.AskText(known) == boot) return;
+  connection.Run("REPLACE INTO doclock_meta VALUES('boot', '" + boot + "'),('boot_era', " + era +
+                 "),('boot_seen', " +
+                 std::to_string(std::max(now, TimePoint{}).time_since_epoch().count()) + ")");
 }
 
 std::int64_t FloorOf(std::int64_t era) noexcept {

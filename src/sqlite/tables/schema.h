@@ -5,6 +5,7 @@
 
 #include "sqlite/db/connection.h"
 #include "sqlite/tables/collection.h"
+#include "sqlite/tables/era.h"
 
 namespace doclock::sqlite {
 
@@ -14,11 +15,11 @@ bool HasSchema(Connection& connection, const std::string& path);
 /// Makes it, inside a transaction.
 void CreateSchema(Connection& connection);
 
-/// The number of the era: of the time since the last one when no store had the file open. 0: none
-/// has begun. A lock of an earlier era is free if its process is dead, and its waiters are gone.
-std::int64_t Era(Connection& connection);
+/// The era that began last. @throws DatabaseError kRefused for what this library does not write
+Era LastEra(Connection& connection);
 /// Begins the next one, inside a transaction of the first store to open the file.
-void BeginEra(Connection& connection);
+/// @param boot platform::BootId
+void BeginEra(Connection& connection, const std::string& boot, TimePoint now);
 /// The least version that a grant or a write of an era gives: above all that an earlier one has
 /// given, also in commits that a power cut has undone.
 std::int64_t FloorOf(std::int64_t era) noexcept;

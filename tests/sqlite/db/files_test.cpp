@@ -179,6 +179,20 @@ TEST_F(SqliteFiles, AnOlderSchemaIsRefused) {
   ExpectWorks();
 }
 
+TEST_F(SqliteFiles, AnEraThatIsNoNumberIsRefused) {
+  Client(file_).Create("1");
+  RawDatabase shell(file_);
+  const std::string era = shell.Text("SELECT value FROM doclock_meta WHERE name='era'");
+  for (const char* value : {"'stone'", "-1", "1.5", "x'00'", "9223372036854775807"}) {
+    shell.Run(std::string("UPDATE doclock_meta SET value=") + value + " WHERE name='era'");
+    ExpectRefusal(file_, "the era in doclock_meta");
+  }
+  shell.Run("DELETE FROM doclock_meta WHERE name='era'");
+  ExpectRefusal(file_, "the era in doclock_meta");
+  shell.Run("INSERT INTO doclock_meta VALUES('era', " + era + ")");
+  ExpectWorks();
+}
+
 TEST_F(SqliteFiles, AnotherEncodingIsRefused) {
   RawDatabase(file_).Run("PRAGMA encoding='UTF-16'; CREATE TABLE mine(a)");
   ExpectRefusal(file_, "UTF-16");

@@ -44,7 +44,7 @@ class SqliteIndexes : public SqliteTest {
     connection.SetDeadline(sqlite::Deadline::max(), sqlite::Deadline::max());
     const auto coordinator = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
     const sqlite::SqliteCollection collection("things", {}, 30s, 0);
-    const sqlite::StoreContext context{*SystemClock(), *coordinator, 0, 0};
+    const sqlite::StoreContext context{*SystemClock(), *coordinator, {}, 0};
     sqlite::LockReader reader(connection, context);
     std::map<std::string, int> visits;
     sqlite::VisitCandidates(connection, reader, collection, filter, [&](sqlite::Candidate&& found) {

@@ -296,12 +296,58 @@ class SqliteBoots : public SqliteLiveness {
   SqliteStoreOptions Options() const { return {.sync = SqliteSync::kOff, .clock = clock_}; }
 };
 
-TEST_F(SqliteBoots, ADetachedLockOfAnEarlierBootIsFreeOneLeaseAfterTheBoot) {
+/// That of a boot which has been up for so long.
+class Uptime : public Clock {
+ public:
+  explicit Uptime(std::chrono::seconds up) : now(up) {}
+  [[nodiscard]] TimePoint Now() const noexcept override { return now; }
+
+  TimePoint now;
+};
+
+/// The clock passes the times of the earlier boot once more: then, too, the lock is over.
+TEST_F(SqliteBoots, ADetachedLockOfAnEarlierBootIsFreeOneLeaseAfterItIsSeen) {
+  const Key shared("shared"), closed("closed");
+  {
+    Client before(file_, {.sync = SqliteSync::kOff, .clock = std::make_shared<Uptime>(1000s)});
+    before.Acquire("1", 60s, {}, /*detached=*/true);
+    before.Share(shared, kMaxHolders, 60s, /*detached=*/true);
+    AcquireOp op(before.collection(), closed);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = op.grant.min_hold = 60s;
+    op.insert = Body::FromText("{}");
+    before.Execute(op);
+    before.Release(closed, op);
+  }
+  RawDatabase(file_).Run("UPDATE doclock_meta SET value='another' WHERE name='boot'");
+  const auto clock = std::make_shared<Uptime>(50s);
+  for (const auto& [at, left] : {std::pair(50s, 60s), {109s, 1s}, {110s, 0s}, {1010s, 0s}}) {
+    SCOPED_TRACE(at.count());
+    clock->now = TimePoint(at);
+    // The first one begins an era, and sees that of the boot; the second one is of a later era.
+    for (int era = 0; era < 2; ++era) {
+      Client after(file_, {.sync = SqliteSync::kOff, .clock = clock});
+      for (const Key& key : {Key("1"), shared}) {
+        const ReadOp read = after.Read(key);
+        EXPECT_EQ(read.locked, left > 0s) << key.ToString();
+        EXPECT_EQ(read.remaining, left) << key.ToString();
+      }
+      AcquireOp op(after.collection(), closed);
+      op.grant.lock_id = NewUuid();
+      op.grant.ttl = 1s;
+      after.Execute(op);
+      EXPECT_EQ(op.status, left > 0s ? OpStatus::kBusy : OpStatus::kDone);
+      if (op.status == OpStatus::kDone) after.Release(closed, op);
+    }
+  }
+}
+
+/// Where boots are not known.
+TEST_F(SqliteBoots, ADetachedLockWhoseTimeLiesAheadCountsFromTheBoot) {
   Client client(file_, Options());
   const std::chrono::milliseconds up(clock_->Now().time_since_epoch() / 1ms);
   const AcquireOp held = client.Acquire("1", up + 30s, {}, /*detached=*/true);
-  Age("lock_era = lock_era - 1, lock_time = lock_time + 1000000000000000, lock_since = lock_since "
-      "+ 1000000000000000");
+  Age("lock_time = lock_time + 1000000000000000, lock_since = lock_since + 1000000000000000");
   clock_->Advance(29s);
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
   clock_->Advance(1s);
