@@ -38,9 +38,11 @@ void NotificationListener::Run(std::uint32_t position) {
   while (IsWanted()) {
     coordinator_->Await(position, kSweepInterval);
     notifications.clear();
-    // Some may be lost.
-    if (!coordinator_->Read(position, notifications)) notifications = {{kAnyCollection}};
-    for (const Notification& notification : notifications) Tell(notification);
+    if (coordinator_->Read(position, notifications)) {
+      for (const Notification& notification : notifications) Tell(notification);
+    } else {
+      Tell({kAnyCollection});  // some are lost, or there is no memory for them
+    }
     if (std::chrono::steady_clock::now() < next_sweep) continue;
     coordinator_->ReapDeadStores();
     next_sweep = std::chrono::steady_clock::now() + kSweepInterval;
@@ -48,8 +50,10 @@ void NotificationListener::Run(std::uint32_t position) {
 }
 
 void NotificationListener::Tell(const Notification& notification) {
-  const std::lock_guard guard(mutex_);
+  std::unique_lock guard(mutex_);
+  // No entry ever goes, so an iterator stays valid while hints run, which may add some.
   for (const auto& [tag, watchers] : collections_) {
+    if (!watchers) continue;  // there was no memory for them
     LockHint hint{static_cast<std::size_t>(notification.key)};
     if (notification.collection == AddressedTo(coordinator_->slot(), tag)) {
       hint.grant.emplace();  // to one of ours, who reads the rest
@@ -58,7 +62,9 @@ void NotificationListener::Tell(const Notification& notification) {
     } else if (notification.collection != tag) {
       continue;
     }
+    guard.unlock();
     watchers->Tell(hint);
+    guard.lock();
   }
 }
 

@@ -29,7 +29,7 @@ class NotificationListener final : public WhileWatched {
   void Tell(const Notification& notification);
 
   std::shared_ptr<ProcessCoordinator> coordinator_;
-  std::mutex mutex_;                                                ///< Held while hints run.
+  std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Watchers>> collections_;  ///< By their tags.
 };
 

@@ -60,6 +60,19 @@ class SqliteWatch : public SqliteTest {
   Hints hints_;
 };
 
+TEST_F(SqliteWatch, AHintMayWatchAnotherCollection) {
+  Client client(file_, {.sync = SqliteSync::kOff}), other(file_, {.sync = SqliteSync::kOff});
+  const auto others = client.store().Open("others", {}, 30s);
+  std::unique_ptr<Subscription> second;
+  const auto watch =
+      client.store().Watch(client.collection(), [&, tell = hints_.Sink()](const LockHint& hint) {
+        if (!second) second = client.store().Watch(*others, [](const LockHint&) {});
+        tell(hint);
+      });
+  other.Release("1", other.Acquire("1"));
+  EXPECT_TRUE(hints_.Await("1"));
+}
+
 TEST_F(SqliteWatch, AReleaseInAnotherProcessIsHintedAt) {
   Client client(file_, {.sync = SqliteSync::kOff});
   const auto watch = client.store().Watch(client.collection(), hints_.Sink());
