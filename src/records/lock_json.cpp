@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "doclock/uuid_json.h"
+#include "rules/shares.h"
 
 namespace doclock::records {
 
@@ -139,6 +140,7 @@ void BeginAnew(LockState& lock) noexcept {
   lock.closed_until = TimePoint(std::max(closed_for, TimePoint::duration::zero()));
   lock.lease.since = lock.granted = TimePoint{};
   for (Share& share : lock.shares) share.lease.since = share.granted = TimePoint{};
+  if (lock.IsShared()) rules::Cover(lock, TimePoint{});  // another one may end last now
   lock.queue.clear();  // those waiters are gone, or place themselves anew
 }
 

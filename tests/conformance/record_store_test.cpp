@@ -121,6 +121,60 @@ TEST(RecordStores, ABatchThatOthersForestallIsRunOneByOne) {
   EXPECT_EQ(other.status, OpStatus::kMissing);
 }
 
+/// Records of a machine that is booted anew, and has been up for so long since.
+class Booted final : public RecordStore {
+ public:
+  Booted(std::shared_ptr<Shelf> shelf, std::string boot)
+      : clock_(std::make_shared<Uptime>()),
+        inner_(MakeMapRecords(std::move(shelf), clock_, Excludes::kOfSameKeys)),
+        boot_(std::move(boot)) {}
+
+  void SetUptime(std::chrono::seconds up) { clock_->now = TimePoint(up); }
+  [[nodiscard]] RecordTraits traits() const noexcept override { return inner_->traits(); }
+  std::unique_ptr<Transaction> Begin(Access access, std::chrono::milliseconds budget) override {
+    return inner_->Begin(access, budget);
+  }
+  void Create(const std::string& collection) override { inner_->Create(collection); }
+  [[nodiscard]] std::string ClockRun() const override { return boot_; }
+
+ private:
+  struct Uptime : Clock {
+    [[nodiscard]] TimePoint Now() const noexcept override { return now; }
+    TimePoint now{};
+  };
+  const std::shared_ptr<Uptime> clock_;
+  const std::shared_ptr<RecordStore> inner_;
+  const std::string boot_;
+};
+
+/// Leases of an earlier run of the clock count from this one's beginning: so another share may end
+/// last than in that run.
+TEST(RecordStores, AShareOfAnEarlierBootKeepsWritersOutUntilItEnds) {
+  using std::chrono::seconds;
+  const auto shelf = std::make_shared<Shelf>();
+  const Key key("a");
+  const auto acquire = [&](const std::shared_ptr<Booted>& records, LockMode mode, seconds ttl) {
+    const auto store = StoreOver(records);
+    const auto things = store->Open("things", {}, seconds(30));
+    AcquireOp op = Create(*things, key);
+    op.grant.mode = mode;
+    op.grant.max_holders = kMaxHolders;
+    op.grant.ttl = ttl;
+    StoreOp* const batch[] = {&op};
+    store->Execute(batch, seconds(10));
+    return op.status;
+  };
+  const auto before = std::make_shared<Booted>(shelf, "before");
+  EXPECT_EQ(acquire(before, LockMode::kShared, seconds(60)), OpStatus::kDone);
+  before->SetUptime(seconds(20));
+  EXPECT_EQ(acquire(before, LockMode::kShared, seconds(50)), OpStatus::kDone);
+  const auto after = std::make_shared<Booted>(shelf, "after");
+  after->SetUptime(seconds(55));
+  EXPECT_EQ(acquire(after, LockMode::kExclusive, seconds(1)), OpStatus::kBusy);
+  after->SetUptime(seconds(60));
+  EXPECT_EQ(acquire(after, LockMode::kExclusive, seconds(1)), OpStatus::kDone);
+}
+
 TEST(RecordStores, AHintThatIsLostLeavesTheResult) {
   EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(0))), OpStatus::kDone);
 }
