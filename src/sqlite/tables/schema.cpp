@@ -99,20 +99,25 @@ void CreateCollection(Connection& connection, const SqliteCollection& collection
   const std::string name = CaseSafe(collection.name());
   const std::string documents = Quoted(collection.documents());
   const std::string locks = Quoted(std::string(kLocksPrefix) + name);
+  // A table of documents that a shell drops or renames leaves its locks, or takes its triggers
+  // along.
+  std::string sql = "DROP TABLE IF EXISTS " + locks;
   const auto trigger = [&](const std::string& event, const std::string& gone) {
     // A colon, which no collection's name has, keeps its name apart from those of tables.
-    return ";CREATE TRIGGER " +
-           Quoted(std::string(kLocksPrefix) + name + ":" + event.substr(0, 6)) + " AFTER " + event +
+    const std::string its = Quoted(std::string(kLocksPrefix) + name + ":" + event.substr(0, 6));
+    sql += ";DROP TRIGGER IF EXISTS " + its + ";CREATE TRIGGER " + its + " AFTER " + event +
            " ON " + documents + " BEGIN DELETE FROM " + locks + " WHERE id IN (" + gone + "); END";
   };
   // `key` has no type, so that SQLite converts nothing. A lock goes with its document, by whichever
   // hand. SQLite gives the number of a deleted row to a new one, and a REPLACE deletes without a
   // trigger: so a new document begins without a lock, too.
-  connection.Run("CREATE TABLE " + documents +
-                 "(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE, body TEXT);CREATE TABLE " + locks +
-                 "(id INTEGER PRIMARY KEY" + LockColumns("").substr(2) + ")" +
-                 trigger("DELETE", "OLD.id") + trigger("INSERT", "NEW.id") +
-                 trigger("UPDATE OF id", "OLD.id, NEW.id"));
+  sql += ";CREATE TABLE " + documents +
+         "(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE, body TEXT);CREATE TABLE " + locks +
+         "(id INTEGER PRIMARY KEY" + LockColumns("").substr(2) + ")";
+  trigger("DELETE", "OLD.id");
+  trigger("INSERT", "NEW.id");
+  trigger("UPDATE OF id", "OLD.id, NEW.id");
+  connection.Run(sql);
 }
 
 }  // namespace doclock::sqlite

@@ -179,6 +179,22 @@ TEST_F(SqliteFiles, AnOlderSchemaIsRefused) {
   ExpectWorks();
 }
 
+/// The table of locks stays where it is, or the triggers go with the table of documents.
+TEST_F(SqliteFiles, ACollectionWhoseDocumentsAreDroppedOrRenamedByAShellIsMadeAnew) {
+  for (const char* sql :
+       {"DROP TABLE doclock_c_things", "ALTER TABLE doclock_c_things RENAME TO mine"}) {
+    Client(file_).Create("1");
+    RawDatabase(file_).Run(sql);
+    Client client(file_);
+    EXPECT_EQ(client.Read("1").status, OpStatus::kMissing) << sql;
+    const AcquireOp held = client.Create("1");
+    EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
+    EXPECT_FALSE(held.took_over);
+    RawDatabase(file_).Run("DELETE FROM doclock_c_things; DROP TABLE IF EXISTS mine");
+    EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_l_things"), 0);
+  }
+}
+
 TEST_F(SqliteFiles, AnEraThatIsNoNumberIsRefused) {
   Client(file_).Create("1");
   RawDatabase shell(file_);
