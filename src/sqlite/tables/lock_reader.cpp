@@ -124,7 +124,8 @@ LoadedDocument LockReader::Read(const Statement& row, int body) const {
 
 const char* LockReader::ReadLock(const Statement& row, rules::LockState& lock) const {
   Columns columns(row);
-  lock.version = columns.Integer(kVersion, 0, rules::kHighestVersion);
+  // The highest one could not be raised any more.
+  lock.version = columns.Integer(kVersion, 0, rules::kHighestVersion - 1);
   lock.lock_id = columns.Id(kId);
   lock.lease.since = columns.Time(kTime);
   lock.lease.ttl =
