@@ -126,8 +126,10 @@ void WriteUnit::Commit(std::span<Change> changes) {
   try {
     turn_.Commit();
   } catch (const DatabaseError& error) {
+    // A COMMIT that leaves the transaction open has not begun: a deferred constraint forbids it.
+    const bool refused = connection_->InTransaction();
     writer_.RollBack();
-    if (error.is_without_effect()) throw;
+    if (refused || error.is_without_effect()) throw;
     throw InDoubtException(error.what());
   } catch (...) {
     writer_.RollBack();

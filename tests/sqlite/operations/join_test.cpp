@@ -138,6 +138,27 @@ TEST_F(SqliteJoin, ThatLeavesAStatementOpenIsAMistake) {
   EXPECT_EQ(Stored(), 2);
 }
 
+/// SQLite looks at it when the transaction commits, and leaves that open.
+TEST_F(SqliteJoin, ThatADeferredConstraintForbidsIsRefused) {
+  RawDatabase(file_).Run(
+      "CREATE TABLE lines(invoice REFERENCES invoices DEFERRABLE INITIALLY DEFERRED)");
+  auto order = orders_.Lock("7");
+  const auto work = [](sqlite3* database) {
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
+    EXPECT_EQ(Run(database, "INSERT INTO lines VALUES('missing')"), SQLITE_OK);
+  };
+  try {
+    Commit(order, work);
+    ADD_FAILURE() << "it was committed";
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kRefused) << error.what();
+  }
+  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM lines"), 0);
+  EXPECT_EQ(Stored(), 1);
+  EXPECT_TRUE(order.held());
+  order.Release();
+}
+
 /// A conflict clause, when the work has taken the hooks that would tell.
 TEST_F(SqliteJoin, ThatEndsTheTransactionWithHooksOfItsOwnIsAMistake) {
   auto order = orders_.Lock("7");
