@@ -61,11 +61,7 @@ struct Change {
   Change(Collection& c, OpKey k) noexcept : collection(&c), key(k.key), hash(k.hash) {}
   /// Of the document that an operation names.
   explicit Change(const StoreOp& op) noexcept
-      : collection(op.collection),
-        key(op.key),
-        hash(op.hash),
-        lock_only(NeedsNoBody(op)),
-        acquires(AcquiredBy(op)) {}
+      : collection(op.collection), key(op.key), hash(op.hash), lock_only(NeedsNoBody(op)) {}
 
   Collection* collection;
   const Key* key;
@@ -77,8 +73,6 @@ struct Change {
   Deadline patience = Deadline::max();
   /// Asked: nothing looks at the body, so `was` may lack it.
   bool lock_only = false;
-  /// Asked: the lock id of the first acquire, which may find its grant; nil: none.
-  Uuid acquires{};
 
   /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
   /// is until the unit commits, loads again, scans or is destroyed.
@@ -116,9 +110,6 @@ struct Change {
   DOCLOCK_EXPORT Entry& Edit();
 
  private:
-  static Uuid AcquiredBy(const StoreOp& op) noexcept {
-    return op.kind == OpKind::kAcquire ? static_cast<const AcquireOp&>(op).grant.lock_id : Uuid();
-  }
   static bool NeedsNoBody(const StoreOp& op) noexcept {
     if (op.kind != OpKind::kWrite) return op.kind == OpKind::kRenew;
     const auto& write = static_cast<const WriteOp&>(op);

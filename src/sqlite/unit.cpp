@@ -49,6 +49,8 @@ std::optional<std::int64_t> PutBody(Connection& connection, Change& change,
 void Unit::Load(std::span<Change> documents) {
   loaded_.clear();
   for (Change& change : documents) {
+    change.was = nullptr;
+    change.malformed = false;
     std::unique_ptr<LoadedDocument> document =
         reader_->Find(Ours(*change.collection), *change.key, !change.lock_only);
     if (!document) continue;
@@ -80,8 +82,8 @@ std::string Unit::ScanLocks(Collection& collection, const LockQuery& query,
 }
 
 WriteUnit::WriteUnit(Writer& writer, const StoreContext& context, Deadline deadline, bool all)
-    : Unit(context), writer_(writer), turn_(writer, deadline, deadline), all_(all) {
-  turn_.Begin();
+    : Unit(context), writer_(writer), turn_(writer, deadline), all_(all) {
+  turn_.Begin(deadline);
   Begun(writer.connection());
 }
 

@@ -24,8 +24,7 @@ Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coord
   static_cast<void>(connection_->Prepared(kRollback));  // there may be no memory when it is needed
 }
 
-Writer::Turn::Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
-    : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
+Writer::Turn::Turn(Writer& writer, Deadline deadline) : writer_(writer), deadline_(deadline) {
   if (!writer.mutex_.Enter(deadline)) {
     throw BusyError("other threads keep the database busy");
   }
@@ -45,10 +44,10 @@ Writer::Turn::~Turn() {
   writer_.coordinator_.Wake(whom_);
 }
 
-void Writer::Turn::Begin() {
+void Writer::Turn::Begin(Deadline work_deadline) {
   const Deadline start = std::chrono::steady_clock::now();
   writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
-                                   work_deadline_);
+                                   work_deadline);
   // There was no memory to end the last one.
   if (writer_.connection_->InTransaction()) writer_.RollBack();
   // Before the index is read: it may have been truncated.
@@ -79,9 +78,9 @@ void Writer::Turn::Announce(const std::vector<Notification>& notifications) noex
 }
 
 void Writer::Transact(Deadline deadline, const std::function<void(Connection&)>& what) {
-  Turn turn(*this, deadline, Deadline::max());
+  Turn turn(*this, deadline);
   const platform::StandardNumbersTaken taken;
-  turn.Begin();
+  turn.Begin(Deadline::max());
   try {
     what(*connection_);
     turn.Commit();

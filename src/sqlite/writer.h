@@ -28,20 +28,20 @@ class Writer {
   /// notifications afterwards.
   class Turn {
    public:
-    /// @throws DatabaseError at `deadline`. @param work_deadline of what follows.
-    Turn(Writer& writer, Deadline deadline, Deadline work_deadline);
+    /// @throws DatabaseError at `deadline`
+    Turn(Writer& writer, Deadline deadline);
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn();
 
-    void Begin();
+    /// @param work_deadline of what follows
+    void Begin(Deadline work_deadline);
     void Commit();
     void Announce(const std::vector<Notification>& notifications) noexcept;
 
    private:
     Writer& writer_;
     Deadline deadline_;
-    Deadline work_deadline_;
     std::uint32_t whom_ = 0;  ///< The watchers to wake.
   };
 

@@ -51,7 +51,7 @@ Errc ErrcOf(int code, int error) noexcept {
 }  // namespace
 
 DatabaseError::DatabaseError(int code, const std::string& text, int error)
-    : StoreException(ErrcOf(code, error), text), code_(code), error_(error) {}
+    : StoreException(ErrcOf(code, error), text), code_(code) {}
 
 bool DatabaseError::is_without_effect() const noexcept {
   return primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;

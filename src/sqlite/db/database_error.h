@@ -29,7 +29,6 @@ class DatabaseError : public StoreException {
 
  private:
   int code_;
-  int error_;
 };
 
 /// The last error of this connection.

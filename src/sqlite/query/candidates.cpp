@@ -46,13 +46,6 @@ bool StandsBefore(const Key& a, const Key& b) noexcept {
   return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
 }
 
-/// What is kept of a document until it is shown: its body would take much memory.
-struct Place {
-  Filter::Position position;
-  std::int64_t version = 0;
-  Uuid born{};
-};
-
 /// A running query.
 class Search {
  public:
@@ -103,36 +96,23 @@ class Search {
     const bool is_before = after && pass.rank != kAnyRank && RankOf(after->value) != pass.rank;
     if (is_before) after.reset();
     do {
-      FirstInOrder<Place> found(filter_, std::move(after), MostAtOnce(), StandsBefore);
+      // What is kept of a document until it is shown: its body would take much memory.
+      FirstInOrder<Key> found(filter_, std::move(after), MostAtOnce(), StandsBefore);
       RunPass(pass, [&](Candidate&& candidate) {
         Filter::Position position = PositionOf(filter_, candidate.key, candidate.document.body);
         if (!found.Admits(position)) return true;
         const std::size_t bytes = Body::FromJson(position.value).size_hint();
-        Place place{position, candidate.document.lock.version, candidate.document.lock.born};
-        found.Keep(std::move(position), bytes, std::move(place));
+        found.Keep(std::move(position), bytes, std::move(candidate.key));
         return true;
       });
-      const auto show = [&](Place&& place) {
-        std::optional<Candidate> candidate = Fetch(std::move(place), pass.rank);
-        return !candidate || visit(std::move(*candidate));
+      const auto show = [&](Key&& key) {
+        const auto document = reader_->Find(collection_, key, /*with_body=*/true);
+        return !document || visit({std::move(key), std::move(*document)});
       };
       if (!found.Pass(show)) return false;
       after = found.rest();
     } while (after);
     return true;
-  }
-
-  /// Nothing if the document was erased meanwhile, or stands elsewhere.
-  std::optional<Candidate> Fetch(Place&& place, Rank rank) {
-    const std::unique_ptr<LoadedDocument> document =
-        reader_->Find(collection_, place.position.key, /*with_body=*/true);
-    if (!document) return std::nullopt;
-    const bool same = document->lock.version == place.version && document->lock.born == place.born;
-    Candidate found{std::move(place.position.key), std::move(*document)};
-    if (same) return found;
-    const Filter::Position now = PositionOf(filter_, found.key, found.document.body);
-    const bool stands = CompareInOrder(filter_, now.value, place.position.value) == 0;
-    return stands && Meets(found, rank) ? std::optional(std::move(found)) : std::nullopt;
   }
 
   [[nodiscard]] std::string TextOf(const Pass& pass) const {

@@ -57,7 +57,6 @@ class Columns {
     return value;
   }
   TimePoint Time(Column column) noexcept {
-    // Half the range: times and leases can be added without overflow.
     return TimePoint(TimePoint::duration(Integer(column, -kLatest, kLatest)));
   }
   /// Nil of NULL.
@@ -79,8 +78,6 @@ class Columns {
   [[nodiscard]] const char* bad() const noexcept { return bad_; }
 
  private:
-  static constexpr std::int64_t kLatest = INT64_MAX / 2;
-
   const Statement& row_;
   const char* bad_ = nullptr;
 };

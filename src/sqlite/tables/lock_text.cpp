@@ -11,8 +11,6 @@ namespace doclock::sqlite {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
-/// Half the range: times and leases can be added without overflow.
-constexpr std::int64_t kLatest = INT64_MAX / 2;
 
 class Composer {
  public:

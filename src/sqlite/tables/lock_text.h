@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,9 @@
 #include "rules/lock_state.h"
 
 namespace doclock::sqlite {
+
+/// Half the range: times and leases can be added without overflow.
+inline constexpr std::int64_t kLatest = INT64_MAX / 2;
 
 // Parts of a lock as the text of one column: numbers and ids with a space behind each, a text with
 // its length before it ("5:hello "), and each share and waiter on a line of its own.

@@ -23,10 +23,6 @@ bool HasTable(Connection& connection, std::string_view name) {
   return find->Step();
 }
 
-std::int64_t StoredVersion(Connection& connection) {
-  return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
-}
-
 std::int64_t Number(Connection& connection, const std::string& name) {
   const Running row(connection.Prepared("SELECT value FROM doclock_meta WHERE name=?1"));
   row->Bind(1, name);
@@ -40,7 +36,7 @@ std::int64_t Number(Connection& connection, const std::string& name) {
 
 bool HasSchema(Connection& connection, const std::string& path) {
   if (!HasTable(connection, "doclock_meta")) return false;
-  const std::int64_t stored = StoredVersion(connection);
+  const std::int64_t stored = SchemaVersion(connection);
   if (stored == kSchemaVersion) return true;
   const char* const which = stored > kSchemaVersion ? "a newer" : "an older";
   throw StoreException(Errc::kRefused, "doclock: " + path + " was made by " + which +
@@ -78,7 +74,9 @@ std::int64_t FloorOf(std::int64_t era) noexcept {
   return std::clamp<std::int64_t>(era - 1, 0, rules::kHighestVersion / kVersions / 2) * kVersions;
 }
 
-std::int64_t SchemaVersion(Connection& connection) { return StoredVersion(connection); }
+std::int64_t SchemaVersion(Connection& connection) {
+  return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
+}
 
 std::vector<std::string> CollectionNames(Connection& connection) {
   std::vector<std::string> names;

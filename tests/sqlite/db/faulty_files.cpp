@@ -1,6 +1,5 @@
 #include "sqlite/db/faulty_files.h"
 
-#include <cerrno>
 #include <stdexcept>
 
 namespace doclock::sqlite_test {
@@ -8,7 +7,7 @@ namespace doclock::sqlite_test {
 std::atomic<int> FaultyFiles::failing_syncs{0};
 std::atomic<int> FaultyFiles::failing_writes{0};
 std::atomic<int> FaultyFiles::failing_reads{0};
-std::atomic<int> FaultyFiles::error{ENOSPC};
+std::atomic<int> FaultyFiles::write_error{SQLITE_FULL};
 
 namespace {
 
@@ -31,18 +30,8 @@ int Sync(sqlite3_file* file, int flags) {
 }
 
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
-  if (TakeOne(FaultyFiles::failing_writes)) {
-    return FaultyFiles::error == ENOSPC ? SQLITE_FULL : SQLITE_IOERR_WRITE;  // as SQLite does
-  }
+  if (TakeOne(FaultyFiles::failing_writes)) return FaultyFiles::write_error;
   return original_methods->xWrite(file, data, size, offset);
-}
-
-int Control(sqlite3_file* file, int which, void* what) {
-  if (which != SQLITE_FCNTL_LAST_ERRNO) {
-    return original_methods->xFileControl(file, which, what);
-  }
-  *static_cast<int*>(what) = FaultyFiles::error;
-  return SQLITE_OK;
 }
 
 int Read(sqlite3_file* file, void* data, int size, sqlite3_int64 offset) {
@@ -59,7 +48,6 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out
     faulty_methods.xSync = Sync;
     faulty_methods.xWrite = Write;
     faulty_methods.xRead = Read;
-    faulty_methods.xFileControl = Control;
     file->pMethods = &faulty_methods;
   }
   return code;
@@ -77,7 +65,7 @@ FaultyFiles::FaultyFiles() {
 
 FaultyFiles::~FaultyFiles() {
   failing_syncs = failing_writes = failing_reads = 0;
-  error = ENOSPC;
+  write_error = SQLITE_FULL;
   sqlite3_vfs_unregister(&faulty);
   sqlite3_vfs_register(original, 1);
 }

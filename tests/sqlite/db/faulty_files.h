@@ -16,10 +16,10 @@ class FaultyFiles {
 
   /// This many of the next flushes of the log to the disk fail.
   static std::atomic<int> failing_syncs;
-  /// This many of the next writes to the log fail for the reason `error`.
+  /// This many of the next writes to the log fail with `write_error`.
   static std::atomic<int> failing_writes;
-  /// Why: an errno.
-  static std::atomic<int> error;
+  /// SQLITE_FULL of a full disk; SQLITE_IOERR_WRITE of a quota, or of a limit of a file's size.
+  static std::atomic<int> write_error;
   /// This many of the next reads of the log fail.
   static std::atomic<int> failing_reads;
 };
