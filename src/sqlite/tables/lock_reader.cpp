@@ -188,6 +188,9 @@ std::string LockReader::ScanLocks(const SqliteCollection& collection, const Lock
     found.lock = std::move(document.lock);
     found.has_body = row->Integer(kBehind + 1) != 0;
     found.malformed = document.bad_column != nullptr;
+    if (found.malformed) {
+      found.why_malformed = std::string(document.bad_column) + " is not what doclock writes";
+    }
     if (!visit(std::move(found)) || seen >= kPerPage) return std::to_string(document.id);
   }
   return {};

@@ -61,6 +61,10 @@ TEST_P(SqliteMalformed, IsNeverFreeAndSaysSo) {
       kBudget);
   EXPECT_EQ(free, 0);
   EXPECT_EQ(client.store().Purge(client.collection(), 100, kBudget), 0);
+  const auto rows =
+      client.store().ListLocks(client.collection(), {.key = bad_key}, "", kBudget).rows;
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].why_malformed, SpoiltColumn() + " is not what doclock writes");
   EXPECT_THROW(testing::BreakLock(client.store(), "things", "bad"), StoreException);
 }
 
