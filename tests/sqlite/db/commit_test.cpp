@@ -54,6 +54,17 @@ TEST_F(SqliteCommit, AFailedFlushIsDoubt) {
   EXPECT_EQ(client.Read("1").body.json().at("a"), 2);
 }
 
+/// SQLite drops the transaction, as with a full disk; but it says the same of a disk that fails.
+TEST_F(SqliteCommit, AQuotaAtTheCommitIsDoubt) {
+  Client client(file_);
+  const AcquireOp held = client.Create("1");
+  FaultyFiles::write_error = SQLITE_IOERR_WRITE;
+  FaultyFiles::failing_writes = 1;
+  const WriteOp release = client.Release("1", held, Body::FromText(R"({"a":2})"));
+  EXPECT_EQ(release.status, OpStatus::kInDoubt) << Why(release);
+  EXPECT_EQ(client.Release("1", held, Body::FromText(R"({"a":2})")).status, OpStatus::kDone);
+}
+
 /// Else a power cut could undo it, and the next one would give its versions again.
 TEST_F(SqliteCommit, AnEraBeginsWithAFlush) {
   DOCLOCK_NEEDS_COORDINATOR();
