@@ -23,7 +23,7 @@ constexpr auto kBeginSnapshot =
     &Fixed<[] { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"; }>;
 constexpr auto kCommit = &Fixed<[] { return "COMMIT"; }>;
 constexpr auto kRollback = &Fixed<[] { return "ROLLBACK"; }>;
-constexpr const char* kBackend = "SELECT pg_backend_pid() WHERE clock_timestamp() IS NOT NULL";
+std::string AsksForBackend() { return "SELECT pg_backend_pid() WHERE " + std::string(kByPrimary); }
 constexpr auto kProof = &Fixed<[] { return "SELECT $1::int8"; }>;
 constexpr auto kFloor = &Fixed<[] { return "SELECT set_config('doclock.floor', $1, false)"; }>;
 /// Both: a statement that waits behind another one waits more than once, and a lock_timeout is for
@@ -277,7 +277,7 @@ void Connection::Lose(const std::string& text, bool nothing_done) {
 
 bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
   const std::string payload = ToText(NewUuid());
-  const auto ask = [&] { SendOnce(kBackend); };
+  const auto ask = [&] { SendOnce(AsksForBackend()); };
   const std::int64_t session = RunAtFirst(ask, deadline).back().Number(0, 0);
   if (session == backend()) return true;
   // One that takes no transactions ends the connection, and says why.
@@ -285,7 +285,7 @@ bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
   Run(deadline);
   RunAndRollback(deadline);
   Command("LISTEN doclock_pooler");
-  SendOnce(kBackend);
+  SendOnce(AsksForBackend());
   const std::int64_t listens = Run(deadline).back().Number(0, 0);
   std::optional<Connection> second;
   try {
@@ -307,7 +307,7 @@ void Connection::Unlisten(std::int64_t session, Deadline deadline) {
   constexpr int kMostTries = 8;  // a pooler has other sessions for other transactions
   for (int i = 0; i < kMostTries; ++i) {
     Command("UNLISTEN doclock_pooler");
-    SendOnce(kBackend);
+    SendOnce(AsksForBackend());
     if (Run(deadline).back().Number(0, 0) == session) break;
   }
   TakeNotifications();
