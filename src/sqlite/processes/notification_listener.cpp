@@ -14,14 +14,15 @@ constexpr std::chrono::milliseconds kSweepInterval{50};
 
 std::unique_ptr<Subscription> NotificationListener::Add(std::uint64_t collection,
                                                         HintListener listener) {
-  std::unique_ptr<Subscription> watch;
+  std::shared_ptr<Watchers> watchers;
   {
     const std::lock_guard guard(mutex_);
-    auto& watchers = collections_[collection];
-    if (!watchers) watchers = std::make_shared<Watchers>();
-    watch = watchers->Add(std::move(listener));
+    auto& entry = collections_[collection];
+    if (!entry) entry = std::make_shared<Watchers>();
+    watchers = entry;
   }
-  return Keep(std::move(watch));
+  // Without the mutex: a hint of this collection that is under way may want it, to watch another.
+  return Keep(watchers->Add(std::move(listener)));
 }
 
 std::function<void()> NotificationListener::Listen() {

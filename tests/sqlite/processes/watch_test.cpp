@@ -63,10 +63,16 @@ class SqliteWatch : public SqliteTest {
 TEST_F(SqliteWatch, AHintMayWatchAnotherCollection) {
   Client client(file_, {.sync = SqliteSync::kOff}), other(file_, {.sync = SqliteSync::kOff});
   const auto others = client.store().Open("others", {}, 30s);
-  std::unique_ptr<Subscription> second;
+  std::unique_ptr<Subscription> second, third;
+  std::jthread watcher;  // watches the hinted collection at the same time, which waits for the hint
   const auto watch =
       client.store().Watch(client.collection(), [&, tell = hints_.Sink()](const LockHint& hint) {
-        if (!second) second = client.store().Watch(*others, [](const LockHint&) {});
+        if (!second) {
+          watcher = std::jthread(
+              [&] { third = client.store().Watch(client.collection(), [](const LockHint&) {}); });
+          std::this_thread::sleep_for(20ms);
+          second = client.store().Watch(*others, [](const LockHint&) {});
+        }
         tell(hint);
       });
   other.Release("1", other.Acquire("1"));
