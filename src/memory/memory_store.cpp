@@ -1,7 +1,6 @@
 #include "doclock/memory_store.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -34,7 +34,7 @@ namespace {
 
 using locking::Change;
 using Fields = std::vector<std::string>;
-using Documents = std::map<Key, locking::Entry>;
+using Documents = std::unordered_map<Key, locking::Entry>;
 
 struct MemoryCollection : Collection {
   using Collection::Collection;
@@ -106,10 +106,10 @@ class MemoryUnit final : public locking::Unit {
     Steps steps;
     for (Change& change : changes) {
       if (!change.IsDecided()) continue;
-      if (IsRefused(change)) {
-        if (all_or_none_) return;
-      } else {
-        steps.made.emplace_back(change).Swap();
+      if (!IsRefused(change)) {
+        steps.made.emplace_back(change);
+      } else if (all_or_none_) {
+        return;
       }
     }
     const std::vector<Step> done = std::move(steps.made);  // destroyed when others may go on
@@ -122,28 +122,40 @@ class MemoryUnit final : public locking::Unit {
   }
 
  private:
-  /// A decided change, and a document: the one to come, and after Swap the one that was there.
-  struct Step {
+  /// A change that was made. It keeps what was there before.
+  class Step {
+   public:
     explicit Step(Change& of) : change(&of) {
-      if (of.erased) return;
-      Documents made;
-      document = made.extract(made.emplace(*of.key, *std::move(of.now)).first);
+      if (of.erased) {
+        erased_ = ours().documents.extract(*of.key);
+        return;
+      }
+      const auto [place, is_new] = ours().documents.try_emplace(*of.key);
+      is_new_ = is_new;
+      std::swap(place->second, *of.now);
     }
-    /// What is there and what is here change places. It cannot fail.
-    void Swap() noexcept {
-      auto there = ours().documents.extract(*change->key);
-      if (document) ours().documents.insert(std::move(document));
-      document = std::move(there);
+    void TakeBack() noexcept {
+      Documents& documents = ours().documents;
+      if (erased_) {
+        documents.insert(std::move(erased_));
+      } else if (is_new_) {
+        documents.erase(*change->key);
+      } else {
+        std::swap(documents.find(*change->key)->second, *change->now);
+      }
     }
     [[nodiscard]] MemoryCollection& ours() const noexcept { return Ours(*change->collection); }
 
     Change* change;
-    Documents::node_type document;
+
+   private:
+    Documents::node_type erased_;
+    bool is_new_ = false;
   };
   /// The steps of one commit; they are taken back unless they are moved away.
   struct Steps {
     ~Steps() {
-      for (Step& step : made | std::views::reverse) step.Swap();
+      for (Step& step : made | std::views::reverse) step.TakeBack();
     }
     std::vector<Step> made;
   };
