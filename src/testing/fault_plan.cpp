@@ -1,5 +1,6 @@
 #include "testing/fault_plan.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -7,12 +8,14 @@ namespace doclock::testing {
 
 void FaultPlan::Inject(Fault fault) {
   const std::lock_guard guard(mutex_);
-  faults_.push_back(std::move(fault));
+  faults_.push_back({std::move(fault)});
 }
 
-void FaultPlan::Heal() {
+int FaultPlan::Heal() {
   const std::lock_guard guard(mutex_);
+  const auto unused = std::ranges::count(faults_, false, &Planned::struck);
   faults_.clear();
+  return static_cast<int>(unused);
 }
 
 void FaultPlan::Reset() {
@@ -45,13 +48,14 @@ bool FaultPlan::Concerns(const Fault& fault, OpKind kind, const Key* key) {
 std::optional<Fault::Kind> FaultPlan::Strike(OpKind kind, const Key* key) {
   const std::lock_guard guard(mutex_);
   ++counts_[kind];
-  for (Fault& fault : faults_) {
+  for (auto& [fault, struck] : faults_) {
     if (!Concerns(fault, kind, key)) continue;
     if (fault.skip > 0) {
       --fault.skip;
       continue;
     }
     if (fault.times != std::numeric_limits<int>::max()) --fault.times;
+    struck = true;
     return fault.kind;
   }
   return std::nullopt;

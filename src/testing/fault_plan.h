@@ -13,7 +13,8 @@ namespace doclock::testing {
 class FaultPlan {
  public:
   void Inject(Fault fault);
-  void Heal();
+  /// Returns how many faults never struck.
+  int Heal();
   void Reset();
   void CountCall();
   [[nodiscard]] int Count(OpKind kind) const;
@@ -26,7 +27,11 @@ class FaultPlan {
   static bool Concerns(const Fault& fault, OpKind kind, const Key* key);
 
   mutable std::mutex mutex_;
-  std::vector<Fault> faults_;
+  struct Planned {
+    Fault fault;
+    bool struck = false;
+  };
+  std::vector<Planned> faults_;
   std::map<OpKind, int> counts_;
   int calls_ = 0;
 };

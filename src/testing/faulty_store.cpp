@@ -122,7 +122,7 @@ FaultyStore::~FaultyStore() = default;
 
 void FaultyStore::Inject(Fault fault) { state_->plan.Inject(std::move(fault)); }
 
-void FaultyStore::Heal() { state_->plan.Heal(); }
+int FaultyStore::Heal() { return state_->plan.Heal(); }
 
 int FaultyStore::ReleaseLate() {
   const std::vector<State::Late> late = state_->TakeLate();

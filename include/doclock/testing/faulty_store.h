@@ -39,8 +39,9 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
 
   /// Adds a fault. The first one that matches an operation strikes.
   void Inject(Fault fault);
-  /// Removes all faults that have not struck.
-  void Heal();
+  /// Removes all faults. Returns how many of them never struck: a test that expects a fault checks
+  /// that there are none.
+  int Heal();
   /// Executes the operations held back by kLate now, in order; returns how many.
   int ReleaseLate();
   /// Returns how many operations of a kind ran since the last Reset, faulty ones included.

@@ -77,14 +77,20 @@ Looker::Parts Looker::Picture(const std::string& text) const {
   const bool shows_end = !read.released.is_nil() && read.lock_id != kSharedLockId;
   parts.push_back(shows_end ? "after " + NameOf(read.released) : "");
   const auto live = [](const LockRow& one) { return one.live; };
-  if (row.version != read.version) {
-    parts.push_back("BUT LISTED AS v" + std::to_string(row.version));
+  for (const LockRow& one : rows) {
+    if (one.version != read.version) {
+      parts.push_back("BUT LISTED AS v" + std::to_string(one.version));
+    }
+    if (one.born != read.born) parts.emplace_back("BUT LISTED IN ANOTHER LIFE");
+    if (one.fence && *one.fence > read.version) parts.emplace_back("BUT ITS FENCE IS HIGHER");
   }
-  if (row.born != read.born) parts.emplace_back("BUT LISTED IN ANOTHER LIFE");
+  if (exclusive && (rows.size() > 1 || row.lock_id != read.lock_id ||
+                    (read.locked && row.holder.name != read.holder.name))) {
+    parts.emplace_back("BUT LISTED WITH ANOTHER HOLDER");
+  }
   if (std::any_of(rows.begin(), rows.end(), live) != read.locked) {
     parts.emplace_back("BUT LISTED AS OTHERWISE LIVE");
   }
-  if (row.fence && *row.fence > read.version) parts.emplace_back("BUT ITS FENCE IS HIGHER");
   return parts;
 }
 

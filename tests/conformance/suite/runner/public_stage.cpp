@@ -282,7 +282,7 @@ class PublicStage : public Stage {
           });
         }));
     if (pending->outcome) return *pending->outcome;
-    pending_[who] = pending;
+    if (!pending_.emplace(who, pending).second) throw ScriptError("it waits for that already");
     return "waits";
   }
 
@@ -530,7 +530,7 @@ class PublicStage : public Stage {
     Add("fail [next N|every] [acquire|renew|write|save|read] [of KEY] "
         "unavailable|refused|unsent|unanswered|late",
         [this](const Turn& turn) { return Fail(turn.words), ""; });
-    Add("heal", [this](const Turn&) { return store_->Heal(), ""; });
+    Add("heal", [this](const Turn&) { return Finish(), ""; });
     Add("arrive",
         [this](const Turn&) { return std::to_string(store_->ReleaseLate()) + " arrived"; });
     Add("during acquire|renew|write|save|read VERB ...",
@@ -579,6 +579,11 @@ class PublicStage : public Stage {
     return lines.empty() ? "none" : Joined({lines.begin(), lines.end()});
   }
 
+  void Finish() override {
+    if (during_) throw ScriptError("what was to happen during a call did not: no such call came");
+    if (store_->Heal() > 0) throw ScriptError("a fault never struck: no such operation came");
+  }
+
   void Fail(Words& words) {
     Fault fault;
     fault.op = OneOf(kKinds, words);
@@ -593,11 +598,16 @@ class PublicStage : public Stage {
     const OpKind kind = Needed(OneOf(kKinds, words), "the kind of operation");
     const std::vector<std::string> step = words.Rest();
     if (Read(step).verb.has_actor()) throw ScriptError("a step within a call has no actor");
-    store_->OnExecute([this, kind, step, once = std::make_shared<bool>(false)](auto ops) {
-      if (ops.front()->kind != kind || std::exchange(*once, true)) return;
+    if (std::exchange(during_, true)) throw ScriptError("the last `during` has not happened yet");
+    store_->OnExecute([this, kind, step](auto ops) {
+      if (ops.front()->kind != kind || !std::exchange(during_, false)) return;
       events_.push_back("meanwhile " + step.front());
-      const std::string reply = Do(Read(step));
-      if (!reply.empty()) events_.back() += ": " + reply;
+      try {
+        const std::string reply = Do(Read(step));
+        if (!reply.empty()) events_.back() += ": " + reply;
+      } catch (const ScriptError& error) {  // the library would take it for the store's
+        events_.back() += ": BUT " + std::string(error.what());
+      }
     });
   }
 
@@ -625,6 +635,7 @@ class PublicStage : public Stage {
   std::string owner_, group_, last_error_;
   std::vector<std::string> events_;
   bool closing_ = false;
+  bool during_ = false;  ///< Something is to happen during a call.
   std::unique_ptr<Process> processes_[2];
   std::map<Who, PendingPtr> pending_;
   std::map<Who, Handle> handles_;

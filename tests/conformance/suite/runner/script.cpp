@@ -99,7 +99,8 @@ class Parser {
   }
   void Level(const std::string& level) {
     if (steps_ != nullptr) throw ScriptError("level: stands before the first case");
-    if (level != "public") throw ScriptError("the level is public, not " + Quoted(level));
+    if (level != "public")
+      throw ScriptError("level: can only be public, and " + Quoted(level) + " stands here");
     script_.is_public = true;
     needs_.emplace_back("our clock");
   }
@@ -110,6 +111,8 @@ class Parser {
       if (word == "->" || word == "|") {
         part = word == "|" ? &step.expected.change : &step.expected.reply;
         if (!part->empty()) throw ScriptError("the step has two answers of a kind");
+      } else if (word.starts_with("->") || word.starts_with('|')) {
+        throw ScriptError("a space stands on both sides of -> and |");
       } else if (word == "BUT") {
         throw ScriptError("BUT is a broken promise, which no answer may expect");
       } else {

@@ -1,5 +1,5 @@
 // Each script on each store, as one test. With DOCLOCK_REWRITE=1 the answers that
-// differ are written into the scripts.
+// differ are written into the scripts. DOCLOCK_SCRIPTS is another folder of them.
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,7 +20,9 @@ using FileOnStore = std::tuple<StoreKind, std::filesystem::path>;
 
 std::vector<std::filesystem::path> AllScripts() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(DOCLOCK_CONFORMANCE_SCRIPTS)) {
+  const char* const folder = std::getenv("DOCLOCK_SCRIPTS");
+  for (const auto& entry : std::filesystem::directory_iterator(
+           folder == nullptr ? DOCLOCK_CONFORMANCE_SCRIPTS : folder)) {
     if (entry.path().extension() == ".script") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

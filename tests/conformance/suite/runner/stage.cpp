@@ -10,13 +10,22 @@
 namespace doclock::conformance::script {
 namespace {
 
-/// ann; w1..w64
-void AddActors(const std::string& text, bool there, std::vector<Actor>& actors) {
+constexpr int kMostActors = 10'000;
+
+/// ann; ann@there; w1..w64@there
+void AddActors(std::string text, std::vector<Actor>& actors) {
   const auto wrong = [&]() -> ScriptError {
     return ScriptError(Quoted(text) + " is no actor, such as ann, ann@there or w1..w64");
   };
-  if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) throw wrong();
+  const bool there = text.ends_with("@there");
+  if (there) text.resize(text.size() - 6);
+  const auto is_part = [](unsigned char c) { return std::isalnum(c) != 0; };
   const std::size_t dots = text.find("..");
+  const std::string joined = dots == text.npos ? text : std::string(text).erase(dots, 2);
+  if (joined.empty() || std::isdigit(static_cast<unsigned char>(joined[0])) != 0 ||
+      !std::ranges::all_of(joined, is_part)) {
+    throw wrong();
+  }
   if (dots == text.npos) return actors.push_back({text, there});
   const std::size_t digits = std::min(text.find_first_of("0123456789"), dots);
   const std::string name = text.substr(0, digits);
@@ -24,16 +33,17 @@ void AddActors(const std::string& text, bool there, std::vector<Actor>& actors) 
                  text.substr(std::min(dots + 2 + digits, text.size()))});
   const int first = numbers.NumberAfter("from").value();
   const int last = numbers.NumberAfter("to").value();
-  if (text.substr(dots + 2, digits) != name || first < 0 || first > last) throw wrong();
+  if (text.substr(dots + 2, digits) != name || first < 0 || first > last ||
+      last - first >= kMostActors) {
+    throw wrong();
+  }
   for (int i = first; i <= last; ++i) actors.push_back({name + std::to_string(i), there});
 }
 
-/// ann; ann@there; ann,bob; zoe,w1..w64
-std::vector<Actor> ActorsOf(std::string text) {
-  const bool there = text.ends_with("@there");
-  if (there) text.resize(text.size() - 6);
+/// ann; ann,bob@there; zoe,w1..w64
+std::vector<Actor> ActorsOf(const std::string& text) {
   std::vector<Actor> actors;
-  for (const std::string& one : AtCommas(text)) AddActors(one, there, actors);
+  for (const std::string& one : AtCommas(text)) AddActors(one, actors);
   return actors;
 }
 
@@ -78,11 +88,17 @@ std::string Stage::Do(const Command& command) {
   } catch (const ScriptError& error) {
     throw ScriptError(std::string(error.what()) + "; write: " + command.verb.usage);
   }
-  return FirstAndLast(replies.front(), replies.back());
+  return AsOne(std::move(replies));
 }
 
-std::string FirstAndLast(const std::string& first, const std::string& last) {
-  return first == last ? first : first + " .. " + last;
+std::string AsOne(std::vector<std::string> replies) {
+  const auto is_broken = [](const std::string& reply) { return reply.find("BUT ") != reply.npos; };
+  const bool ends_differ = replies.front() != replies.back();
+  if (ends_differ && std::ranges::none_of(replies, is_broken)) {
+    return replies.front() + " .. " + replies.back();
+  }
+  replies.erase(std::unique(replies.begin(), replies.end()), replies.end());
+  return Joined(replies, " .. ");
 }
 
 std::string WordOf(Errc code) {

@@ -58,6 +58,8 @@ class Stage {
   /// Returns what can be seen to have changed since the last look. The expected change only tells a
   /// moment that is earlier by some of the store's slack from one that is wrong.
   virtual std::string Look(const std::string& expected) = 0;
+  /// Ends the case. @throws ScriptError if something was prepared that never happened
+  virtual void Finish() {}
 
  protected:
   void Add(const std::string& usage, Act act);
@@ -73,8 +75,9 @@ std::unique_ptr<Stage> MakeStoreStage(Backend backend);
 /// Plays calls of the public API on virtual time.
 std::unique_ptr<Stage> MakePublicStage(Backend backend);
 
-/// Joins the replies of the first and the last of several actors: `lost`, `granted v2 .. busy`.
-std::string FirstAndLast(const std::string& first, const std::string& last);
+/// Joins the replies of several actors: `lost` of all; `granted v2 .. busy` of the first and the
+/// last, if they differ; else each in turn.
+std::string AsOne(std::vector<std::string> replies);
 /// Returns the word for a code.
 std::string WordOf(Errc code);
 

@@ -66,6 +66,9 @@ class StoreStage : public Stage {
       Call call{Op(*side.collection, KeyOf(turn.words.Take()))};
       fill(std::get<Op>(call.op), turn, call.next);
       if (gathers_) {
+        if (!gathered_.empty() && gathered_for_ != side.store) {
+          throw ScriptError("one call has operations of one process");
+        }
         gathered_.push_back(std::move(call));
         gathered_for_ = side.store;
         return "";
@@ -239,6 +242,7 @@ class StoreStage : public Stage {
     const Ms tick = time_.tick();
     Ms by = words.Flag("a-tick") ? tick : words.TakeLength();
     if (words.Flag("less-a-tick")) by -= tick;
+    if (by < 0ms) throw ScriptError("time does not go back");
     time_.Advance(by);
     now_ += by;
     return "";
@@ -246,8 +250,8 @@ class StoreStage : public Stage {
 
   /// Several operations in one call, or in one transaction.
   std::string Together(Words& words, bool is_commit) {
+    if (std::exchange(gathers_, true)) throw ScriptError("a call has no other in it");
     std::vector<std::size_t> ends{0};  // of the steps
-    gathers_ = true;
     for (std::vector<std::string>& step : words.Parts()) {
       Do(Read(std::move(step)));
       if (gathered_.size() == ends.back())
@@ -272,7 +276,9 @@ class StoreStage : public Stage {
     };
     std::vector<std::string> replies;
     for (std::size_t i = 1; i < ends.size(); ++i) {
-      replies.push_back(FirstAndLast(reply(calls[ends[i - 1]]), reply(calls[ends[i] - 1])));
+      std::vector<std::string> of_step;
+      for (std::size_t j = ends[i - 1]; j < ends[i]; ++j) of_step.push_back(reply(calls[j]));
+      replies.push_back(AsOne(std::move(of_step)));
     }
     return Joined(replies, "; ");
   }

@@ -26,6 +26,9 @@ std::optional<double> TakeNumber(std::string_view& text) {
   return std::stod(number);
 }
 
+/// Longer ones do not fit in the clock.
+constexpr Ms kLongest = 1'000'000h;
+
 Ms Rounded(double ms) { return Ms(static_cast<std::int64_t>(ms + 0.5)); }
 
 Ms LengthIn(const std::string& text) {
@@ -129,7 +132,7 @@ std::optional<Ms> LengthOf(std::string_view text) {
                         : unit == "m" ? 6e4
                         : unit == "h" ? 36e5
                                       : 0;
-    if (!number || each == 0) return std::nullopt;
+    if (!number || each == 0 || *number * each > double(kLongest.count())) return std::nullopt;
     time += Rounded(*number * each);
     text.remove_prefix(unit.size());
   } while (!text.empty());
