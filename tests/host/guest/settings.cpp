@@ -90,6 +90,11 @@ void MakeStacksSmall() {
   ::pthread_attr_destroy(&attributes);
 }
 
+void ChangeFolder() {
+  ::mkdir("elsewhere", 0700);
+  Check(::chdir("elsewhere") == 0, "the folder");
+}
+
 void SpoilEnvironment() {
   for (const char* name : {"HOME", "USER", "PATH"}) ::unsetenv(name);
   for (const char* name : {"TMPDIR", "SQLITE_TMPDIR", "XDG_RUNTIME_DIR"}) {
@@ -164,7 +169,7 @@ const std::map<std::string, Setting>& Settings() {
       {"ignored signals", {&IgnoreSignals}},
       {"small stacks", {&MakeStacksSmall}},
       {"another environment", {&SpoilEnvironment}},
-      {"another folder", {[] { Check(::chdir("/") == 0, "the folder"); }}},
+      {"another folder", {&ChangeFolder}},
       {"rounding", {&Round}},
 #ifdef DOCLOCK_WITH_SQLITE
       {"SQLite's configuration", {&ConfigureForOneThreadAtATime, true}},
