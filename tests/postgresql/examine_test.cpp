@@ -11,6 +11,7 @@
 #include "conformance/suite/store_conformance.h"
 #include "doclock/postgresql_store.h"
 #include "postgresql/client/pool.h"
+#include "postgresql/support/pooler.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {
@@ -119,6 +120,17 @@ TEST_F(PostgresqlExamine, LooksAtTheServerAndTheCollection) {
   EXPECT_EQ(Of("privileges", findings).text, "the user may do all that locks need");
   EXPECT_THAT(Of("dead rows", findings).text, HasSubstr("0 dead rows"));
   EXPECT_EQ(Of("dead rows", store_->Examine(nullptr, 10s)).text, "");
+}
+
+/// It looks like the server itself but for its own version.
+TEST_F(PostgresqlExamine, NamesPgpoolAndItsModes) {
+  if (!Pgpool::IsInstalled()) GTEST_SKIP() << "pgpool-II is not installed";
+  const Pgpool pgpool(schema_.url(), "memory_cache_enabled = on\nload_balance_mode = off\n");
+  const Finding found = Of("pooler", OpenPostgresqlStore(pgpool.url())->Examine(nullptr, 10s));
+  EXPECT_EQ(found.level, FindingLevel::kOk);
+  EXPECT_THAT(found.text,
+              ::testing::MatchesRegex("pgpool-II [0-9.]+ .* with load_balance_mode off and "
+                                      "memory_cache_enabled on keeps whole sessions"));
 }
 
 TEST_F(PostgresqlExamine, SeesTheTransactionThatKeepsDeadRows) {

@@ -190,6 +190,9 @@ TEST_F(PostgresqlPooler, RefusesWhatItCannotDoAtTheOpening) {
   const Pooler statements("statement", schema_.name(), kPort);
   expect_refused(statements.url(), "pool_mode");
   expect_refused(url() + "?options=-csearch_path%3D" + schema_.name(), "take options out");
+  const Pooler hiding("session", schema_.name(), kPort, "ignore_startup_parameters = options\n");
+  expect_refused(hiding.url() + "?options=-csearch_path%3D" + schema_.name(),
+                 "the pooler ignores the search_path");
   expect_refused(url().substr(0, url().rfind('/')) + "/nonesuch", "no such database");
 }
 

@@ -87,8 +87,11 @@ Finding JudgeFollowers(const Facts& facts) {
 }
 
 Finding JudgePooler(const Facts& facts) {
-  if (!facts.has_pooler) return Ok("pooler", "the connection is the server's own");
-  if (!facts.shares_sessions) return Ok("pooler", "a pooler keeps whole sessions");
+  const bool is_pgpool = !facts.pgpool.empty();
+  if (!facts.has_pooler && !is_pgpool) return Ok("pooler", "the connection is the server's own");
+  if (!facts.shares_sessions) {
+    return Ok("pooler", (is_pgpool ? facts.pgpool : "a pooler") + " keeps whole sessions");
+  }
   return Warning(
       "pooler", "a pooler gives each transaction another session",
       "waiters of other processes are not notified, and poll: name the server itself, or "
@@ -144,6 +147,20 @@ Finding JudgeRows(const Facts::Rows& rows) {
                  "(autovacuum_naptime, autovacuum_max_workers)");
 }
 
+/// pgpool-II tells the number of the server's process, and so looks like the server itself.
+std::string Pgpool(Connection& connection, Deadline deadline) {
+  const auto ask = [&](const char* question) { return connection.AskPooler(question, deadline); };
+  try {
+    const std::string version = ask("SHOW POOL_VERSION");
+    if (version.empty()) return {};
+    return "pgpool-II " + version + " with load_balance_mode " +
+           ask("PGPOOL SHOW load_balance_mode") + " and memory_cache_enabled " +
+           ask("PGPOOL SHOW memory_cache_enabled");
+  } catch (const Loss&) {  // another pooler, which takes no such queries
+    return {};
+  }
+}
+
 }  // namespace
 
 Facts ReadFacts(Connection& connection, const std::string& schema,
@@ -181,6 +198,7 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   const std::int64_t live = number();
   if (!row.IsNull(0, column)) facts.rows = {live, number()};
   facts.shares_sessions = connection.shares_sessions();
+  facts.pgpool = Pgpool(connection, deadline);
   return facts;
 }
 

@@ -23,6 +23,7 @@ struct Facts {
   bool waits_for_followers = false;
   bool has_pooler = false;
   bool shares_sessions = false;  ///< It gives each transaction another session.
+  std::string pgpool;            ///< The version and modes of a pgpool-II; empty: there is none.
   bool knows_epoch = true;       ///< Do versions rise above those of the servers before?
   /// Of the oldest transaction of others that keeps dead rows.
   std::optional<std::chrono::seconds> open_for;

@@ -280,6 +280,7 @@ bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
   const auto ask = [&] { SendOnce(AsksForBackend()); };
   const std::int64_t session = RunAtFirst(ask, deadline).back().Number(0, 0);
   if (session == backend()) return true;
+  RequireSearchPath(deadline);
   // One that takes no transactions ends the connection, and says why.
   Queue(Kind::kControl, kBegin(), {});
   Run(deadline);
@@ -301,6 +302,21 @@ bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
                      Receives(payload, std::min(deadline, std::chrono::steady_clock::now() + 1s));
   Unlisten(listens, deadline);
   return keeps;
+}
+
+void Connection::RequireSearchPath(Deadline deadline) {
+  const std::string_view options = PQoptions(connection_);
+  if (options.find("search_path") == options.npos) return;
+  SendOnce("SELECT source = 'client' FROM pg_settings WHERE name = 'search_path' AND " +
+           std::string(kByPrimary));
+  if (Run(deadline).back().Number(0, 0) != 0) return;
+  lost_ = true;
+  Loss loss(
+      "the pooler ignores the search_path in options (of pgbouncer: ignore_startup_parameters), so "
+      "that the tables would be in another schema: take options out of the URL, and name the "
+      "schema by ALTER ROLE ... SET search_path");
+  loss.for_good = true;
+  throw loss;
 }
 
 void Connection::Unlisten(std::int64_t session, Deadline deadline) {
@@ -537,14 +553,19 @@ void Connection::WaitFor(short events, Deadline deadline) {
   }
 }
 
+Result Connection::NextIfAny(Deadline deadline) {
+  while (PQisBusy(connection_) != 0) {
+    WaitFor(POLLIN, deadline);
+    Check(PQconsumeInput(connection_));
+  }
+  return Result(PQgetResult(connection_));
+}
+
 Result Connection::Next(Deadline deadline) {
   // A null stands behind the answer to each statement.
   for (int nulls = 0; nulls < 2; ++nulls) {
-    while (PQisBusy(connection_) != 0) {
-      WaitFor(POLLIN, deadline);
-      Check(PQconsumeInput(connection_));
-    }
-    if (PGresult* const result = PQgetResult(connection_)) return Result(result);
+    Result result = NextIfAny(deadline);
+    if (result.get() != nullptr) return result;
   }
   Lose("the connection broke");
 }
@@ -668,6 +689,20 @@ void Connection::RenewSession(Deadline deadline) {
   Send(kSession());
   Run(deadline);
   WatchClient(deadline);
+}
+
+std::string Connection::AskPooler(const char* question, Deadline deadline) {
+  const InStep guard(lost_);
+  Check(PQexitPipelineMode(connection_));
+  Check(PQsendQuery(connection_, question));
+  while (!Flush()) WaitFor(POLLOUT, deadline);
+  std::string answer;
+  // pgpool-II describes the rows twice, and so gives a result without any before that with them.
+  for (Result one = Next(deadline); PQresultStatus(one.get()) == PGRES_TUPLES_OK;
+       one = NextIfAny(deadline)) {
+    if (one.size() > 0 && PQnfields(one.get()) > 0) answer = PQgetvalue(one.get(), 0, 0);
+  }
+  return answer;
 }
 
 std::vector<Connection::Notification> Connection::TakeNotifications() {

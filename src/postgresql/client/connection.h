@@ -146,6 +146,11 @@ class Connection {
   /// @throws Refusal, Loss
   void RenewSession(Deadline deadline);
 
+  /// Asks a question by the simple protocol, the only one by which pgpool-II answers questions
+  /// about itself, and returns the first value as text; empty: it was refused. Nothing is queued,
+  /// and the connection is good for nothing but such questions then. @throws Loss
+  std::string AskPooler(const char* question, Deadline deadline);
+
   [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
   /// The server's process, as it told when the session began. (A pooler tells something else.)
   [[nodiscard]] int backend() const noexcept { return PQbackendPID(connection_); }
@@ -195,6 +200,8 @@ class Connection {
   [[noreturn]] void RefuseConnection(bool alone);
   void HearNotices() noexcept;
   bool Receives(const std::string& payload, Deadline deadline);
+  /// Refuses a pooler that hides a search path of the URL: other clients have another schema.
+  void RequireSearchPath(Deadline deadline);
   /// Ends what KeepsItsSession began, in this session of the server.
   void Unlisten(std::int64_t session, Deadline deadline);
   /// Runs what is sent, again if the role's statement_timeout was too short for it.
@@ -215,6 +222,8 @@ class Connection {
   /// False: it would have to wait.
   bool Flush();
   void WaitFor(short events, Deadline deadline);
+  /// The next answer; null behind the last one to a statement.
+  Result NextIfAny(Deadline deadline);
   Result Next(Deadline deadline);
   /// Looks at one answer. False: another one to the same follows. @throws Loss
   bool Hear(const Sent& sent, Result result, Answers& answers);
