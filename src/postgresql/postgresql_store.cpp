@@ -138,10 +138,14 @@ class PostgresqlDatabase final : public locking::Database {
 
   [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
                                              locking::Deadline deadline) override {
+    std::optional<PostgresqlCollection> its;
+    if (collection != nullptr) {
+      its.emplace(collection->name(), collection->fields(), collection->default_ttl(), schema_);
+    }
     return WithoutDoubt([&] {
       // One of the pool's would store the server's epoch.
-      return postgresql::Examine(*pool_->Connect(deadline), schema_,
-                                 static_cast<PostgresqlCollection*>(collection), deadline);
+      return postgresql::Examine(*pool_->Connect(deadline), schema_, its ? &*its : nullptr,
+                                 deadline);
     });
   }
 

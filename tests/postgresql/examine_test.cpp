@@ -78,7 +78,7 @@ TEST(PostgresqlFacts, TellWhatIsToBeMended) {
 
 TEST(PostgresqlFacts, TellThatNoCollectionCanBeMade) {
   Facts facts = Well();
-  facts.creates = facts.has_tables = false;
+  facts.creates = facts.has_table = false;
   ExpectAdvice(facts, "privileges", FindingLevel::kProblem, "may create no table in the schema");
 }
 
@@ -190,6 +190,10 @@ TEST_F(PostgresqlExamine, NamesThePrivilegesThatAUserLacks) {
   EXPECT_TRUE(store->ListCollections(10s).empty());
   EXPECT_EQ(Of("privileges", store->Examine(nullptr, 10s)).level, FindingLevel::kProblem);
   EXPECT_THROW(store->Open("things", {}, kTtl), StoreException);
+  schema_.raw().Run("GRANT SELECT, INSERT ON doclock_meta TO " + user);
+  Collection missing("missing", {}, kTtl);
+  EXPECT_THAT(Of("privileges", store->Examine(&missing, 10s)).text,
+              HasSubstr("may create no table"));
   schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
 }
 

@@ -129,7 +129,7 @@ class DOCLOCK_EXPORT Store {
   [[nodiscard]] virtual std::vector<std::string> ListCollections(std::chrono::milliseconds budget);
 
   /// Examines the database for an operator, and returns one finding for each thing it looked at. It
-  /// only reads, and takes no document's lock. `collection` is one that this store opened, or null.
+  /// only reads, and takes no lock. `collection` may be missing in the store, or not open; or null.
   /// What cannot be read is a finding too. The default looks at nothing.
   /// @throws StoreException, LockException (kForked)
   [[nodiscard]] virtual std::vector<Finding> Examine(Collection* collection,

@@ -67,7 +67,8 @@ class Doctoring {
           "check its name: doclock collections shows those that are there"));
     }
     if (there && OpenCollection(manager)) CheckLocks(manager);
-    auto more = store.Examine(store.Find(collection_).get(), kAnswerTime);
+    Collection missing(collection_, {}, kAnswerTime);
+    auto more = store.Examine(there ? store.Find(collection_).get() : &missing, kAnswerTime);
     std::move(more.begin(), more.end(), std::back_inserter(findings));
   }
 

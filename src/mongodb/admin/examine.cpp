@@ -147,10 +147,12 @@ class Examiner {
     return FindField(doc, name, field) ? bson_iter_as_double(&field) : 0;
   }
 
-  /// False: the server refused, which is a finding. @throws StoreException for an outage
+  /// False: the server refused, which is a finding, or the collection is missing.
+  /// @throws StoreException for an outage
   bool Asked(const char* check, Doc command, Reply& reply) {
     operations_.Read(command, reply);
     if (reply.answered()) return true;
+    if (reply.code == kNamespaceNotFound) return false;
     if (reply.outcome != Outcome::kRefused) {
       throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + reply.text);
     }

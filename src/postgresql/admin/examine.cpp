@@ -22,7 +22,7 @@ WITH begun AS (
   UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()
 ), ours AS (
   SELECT oid, relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'
-    AND (relname LIKE 'doclock\_c\_%' AND coalesce(oid = to_regclass($2), true)
+    AND (relname LIKE 'doclock\_c\_%' AND ($2::text IS NULL OR oid = to_regclass($2))
       OR relname = 'doclock_meta')
 ), lacked AS (
   SELECT privilege || ' on ' || relname AS what
@@ -46,6 +46,7 @@ SELECT
   (SELECT count(*) FROM lacked),
   (SELECT min(what) FROM lacked),
   has_schema_privilege(to_regnamespace($1)::oid, 'CREATE'),
+  EXISTS (SELECT FROM ours WHERE relname <> 'doclock_meta'),
   EXISTS (SELECT FROM ours),
   (SELECT min(relname)::text FROM ours WHERE row_security_active(oid)),
   n_live_tup, n_dead_tup
@@ -126,10 +127,10 @@ Finding JudgePrivileges(const Facts& facts) {
                    "grant SELECT, INSERT, UPDATE and DELETE on the tables doclock_c_*, and SELECT "
                    "and INSERT on doclock_meta");
   }
-  if (!facts.creates && !facts.has_tables) {
+  if (!facts.creates && !facts.has_table) {
     return Problem("privileges",
                    "the user may create no table in the schema " + facts.schema +
-                       ", and there is none of a collection",
+                       ", and there is none of the collection",
                    "grant CREATE on the schema, or CREATE SCHEMA name AUTHORIZATION user; or let "
                    "another user run what PostgresqlTables() returns");
   }
@@ -192,8 +193,8 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   facts.lacking = number();
   facts.lacks = text();
   facts.creates = number() != 0;
-  facts.has_tables = number() != 0;
-  facts.knows_epoch = !facts.has_tables || KnowsEpoch(connection, schema, deadline);
+  facts.has_table = number() != 0;
+  facts.knows_epoch = number() == 0 || KnowsEpoch(connection, schema, deadline);
   facts.filtered = text();
   const std::int64_t live = number();
   if (!row.IsNull(0, column)) facts.rows = {live, number()};

@@ -31,7 +31,7 @@ struct Facts {
   std::int64_t lacking = 0;  ///< How many privileges the user lacks.
   std::string lacks;         ///< The first of them.
   bool creates = true;       ///< May the user create tables?
-  bool has_tables = true;    ///< Are there tables of this library?
+  bool has_table = true;     ///< Is there that of the collection, or any?
   std::string filtered;      ///< A table that row security hides a part of.
   struct Rows {
     std::int64_t live, dead;

@@ -297,8 +297,16 @@ TEST_F(MongodbRunTest, DocumentsAreListedWrittenAndCarriedOver) {
 }
 
 TEST_F(MongodbRunTest, TheDoctorMakesNoCollectionAndWarnsOfASingleServer) {
-  EXPECT_EQ(Doclock({"doctor"}).code, 0);
+  const Ended missing = Doclock({"doctor"});
+  EXPECT_EQ(missing.code, 0);
+  EXPECT_THAT(missing.out, HasSubstr("there is no collection doclock_locks yet"));
+  EXPECT_THAT(missing.out, HasSubstr("ok       privileges"));
   EXPECT_EQ(Doclock({"collections"}).out, "");
+  mongo_test::RawServer(database_.uri())
+      .Run(database_.name(), mongodb::Doc::Of("create", "seen").Add("viewOn", "things"));
+  const Ended view = Doclock({"-c", "seen", "doctor"});
+  EXPECT_EQ(view.code, 78);
+  EXPECT_THAT(view.out, HasSubstr("problem  collection: the collection seen is a view"));
   const mongo_test::Database single{mongo_test::StandaloneUri()};
   const Ended ended = Program(Command({"doctor"}), {"DOCLOCK_STORE=" + single.uri()}).Wait();
   EXPECT_EQ(ended.code, 78) << ended.err;

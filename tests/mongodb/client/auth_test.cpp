@@ -17,6 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Things = LockingRepository<nlohmann::json>;
@@ -225,6 +227,20 @@ TEST_F(MongoAuth, AMissingPrivilegeIsNamed) {
   expect(RefusalOf([&] { held.Erase(); }), "delete", "remove");
   EXPECT_TRUE(held.held());
   held.Release();
+}
+
+TEST_F(MongoAuth, AnExaminationNamesWhatAUserLacksInACollectionThatIsMissing) {
+  const auto findings_of = [](const std::string& uri) {
+    Collection things("things", {}, 30s);
+    return OpenMongodbStore(uri)->Examine(&things, 10s);
+  };
+  const auto privileges = [](FindingLevel level, const std::string& text) {
+    return Contains(AllOf(Field(&Finding::check, "privileges"), Field(&Finding::level, level),
+                          Field(&Finding::text, HasSubstr(text))));
+  };
+  EXPECT_THAT(findings_of(UserWho({"find", "insert"})),
+              privileges(FindingLevel::kProblem, "the user lacks update, remove"));
+  EXPECT_THAT(findings_of(UserWho(kLeast)), privileges(FindingLevel::kOk, "may do all"));
 }
 
 TEST_F(MongoAuth, AWrongPasswordIsToldAsOne) {
