@@ -30,15 +30,6 @@ class GroupsTest : public NamedTest {
 };
 DOCLOCK_FOR_ALL_STORES(GroupsTest);
 
-TEST_P(GroupsTest, ReleaseGroupReleasesNewestFirstAndSaysWhat) {
-  EXPECT_THAT(NamesOf(others.Admin().ReleaseGroup("g")), ElementsAre("c", "b", "a"));
-  EXPECT_TRUE(IsFree("a"));
-  EXPECT_TRUE(IsFree("c"));
-  EXPECT_FALSE(IsFree("other"));
-  EXPECT_FALSE(IsFree("none"));
-  EXPECT_EQ(CodeOf([&] { held[0].Release(); }), Errc::kLost);
-}
-
 TEST_P(GroupsTest, LocksOfDocumentsHaveGroupsToo) {
   const LockingRepository<nlohmann::json> documents(manager, "documents");
   auto document = documents.Lock({"1", nlohmann::json{{"n", 1}}}, {.group = "g"});
@@ -63,22 +54,6 @@ TEST_P(GroupsTest, ReleaseGroupTellsHowTheLocksWere) {
   EXPECT_FALSE(released[1].holder.name.empty());
 }
 
-TEST_P(GroupsTest, ALostReplyOfAReleaseIsSettledByLooking) {
-  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kWrite, .key = Key("b")});
-  EXPECT_THAT(NamesOf(others.Admin().ReleaseGroup("g")), ElementsAre("c", "b", "a"));
-  EXPECT_TRUE(IsFree("b"));
-}
-
-TEST_P(GroupsTest, AGroupDoesNotGetALockThatItHas) {
-  EXPECT_EQ(CodeOf([&] { (void)jobs.Acquire("a", {.group = "g"}); }), Errc::kBusy);
-  EXPECT_FALSE(others.TryAcquire("a", {.group = "g"}));
-}
-
-TEST_P(GroupsTest, AnUnknownGroupHasNothingToRelease) {
-  EXPECT_TRUE(others.Admin().ReleaseGroup("unknown").empty());
-  EXPECT_NE(RefusalOf([&] { (void)others.Admin().ReleaseGroup(""); }), "");
-}
-
 TEST_P(GroupsTest, AFailedReleaseIsNeverReportedAsSuccess) {
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .key = Key("b")});
   try {
@@ -95,41 +70,6 @@ TEST_P(GroupsTest, AFailedReleaseIsNeverReportedAsSuccess) {
   EXPECT_TRUE(IsFree("a"));
 }
 
-TEST_P(GroupsTest, RenewGroupStartsEveryLeaseAnew) {
-  clock->Advance(50s);
-  EXPECT_THAT(NamesOf(others.Admin().RenewGroup("g")), UnorderedElementsAre("a", "b", "c"));
-  clock->Advance(55s);
-  for (const LockStatus& lock : others.Admin().Status({.group = "g"})) {
-    EXPECT_FALSE(lock.expired) << lock.name;
-    EXPECT_EQ(lock.remaining, 5s) << lock.name;
-  }
-  clock->Advance(10s);
-  EXPECT_TRUE(IsFree("a"));
-}
-
-TEST_P(GroupsTest, RenewGroupReachesALockInItsLastSecond) {
-  auto lock = jobs.Acquire("d", {.ttl = 10s, .renew = false, .group = "last"});
-  clock->Advance(9200ms);
-  EXPECT_THAT(NamesOf(others.Admin().RenewGroup("last")), ElementsAre("d"));
-  clock->Advance(5s);
-  EXPECT_FALSE(IsFree("d"));
-}
-
-TEST_P(GroupsTest, RenewGroupTakesAnotherLengthAndNeverShortens) {
-  EXPECT_EQ(others.Admin().RenewGroup("g", 10min).size(), 3U);
-  EXPECT_EQ(others.Admin().RenewGroup("g", 30s).size(), 3U);
-  clock->Advance(9min);
-  EXPECT_FALSE(IsFree("a"));
-  EXPECT_THAT(RefusalOf([&] { (void)others.Admin().RenewGroup("g", 1ms); }), HasSubstr("ttl"));
-}
-
-TEST_P(GroupsTest, RenewGroupRevivesNothing) {
-  ExpireLock(*store, "jobs", "b");
-  EXPECT_THAT(NamesOf(others.Admin().RenewGroup("g")), UnorderedElementsAre("a", "c"));
-  EXPECT_TRUE(IsFree("b"));
-  EXPECT_EQ(CodeOf([&] { (void)others.Admin().RenewGroup("unknown"); }), Errc::kNotFound);
-}
-
 TEST_P(GroupsTest, AFailedRenewalIsNeverReportedAsSuccess) {
   store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kRenew, .key = Key("b")});
   try {
@@ -140,30 +80,6 @@ TEST_P(GroupsTest, AFailedRenewalIsNeverReportedAsSuccess) {
     ASSERT_EQ(error.failed().size(), 1U);
     EXPECT_EQ(error.failed()[0].code, Errc::kInDoubt);
   }
-}
-
-TEST_P(GroupsTest, TheNextHolderIsNotOfTheGroup) {
-  held[0].Release();
-  auto next = others.Acquire("a");
-  EXPECT_THAT(NamesOf(others.Admin().ReleaseGroup("g")), ElementsAre("c", "b"));
-  EXPECT_TRUE(next.held());
-  EXPECT_FALSE(IsFree("a"));
-}
-
-TEST_P(GroupsTest, AHandOverTakesTheGroupOfTheNextHolder) {
-  auto waiting = jobs.AcquireAsync("a", {.wait = 1min, .group = "h"});
-  clock->RunPending();
-  held[0].Release();
-  auto next = Get(std::move(waiting));
-  EXPECT_THAT(NamesOf(others.Admin().Status({.group = "h"})), ElementsAre("a", "other"));
-}
-
-TEST_P(GroupsTest, RenewalsOfTheHandlesGoOnBesideThoseOfTheGroup) {
-  auto lock = jobs.Acquire("d", {.ttl = 10s, .group = "g"});
-  EXPECT_EQ(others.Admin().RenewGroup("g", 8s).size(), 4U);
-  clock->Advance(5min);
-  EXPECT_TRUE(lock.held());
-  EXPECT_FALSE(IsFree("d"));
 }
 
 }  // namespace

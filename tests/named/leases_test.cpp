@@ -43,43 +43,6 @@ TEST_P(NamedLeaseTest, ALeaseIsFinite) {
   EXPECT_TRUE(jobs.Acquire("b", {.ttl = 24h}).held());
 }
 
-TEST_P(NamedLeaseTest, IsRenewedAfterAThirdOfIt) {
-  auto lock = jobs.Acquire("a", {.ttl = 30s});
-  store->Reset();
-  clock->Advance(9s);
-  EXPECT_EQ(store->Count(OpKind::kRenew), 0);
-  clock->Advance(2s);
-  EXPECT_EQ(store->Count(OpKind::kRenew), 1);
-  clock->Advance(10min);
-  EXPECT_GE(store->Count(OpKind::kRenew), 58);
-  EXPECT_LE(store->Count(OpKind::kRenew), 64);
-}
-
-TEST_P(NamedLeaseTest, ARenewalThatFailsOrThrowsIsTriedAgain) {
-  using enum Fault::Kind;
-  auto lock = jobs.Acquire("a", {.ttl = 30s});
-  for (const Fault::Kind kind : {kErrorBefore, kRefused, kLostBefore, kLostAfter, kThrow}) {
-    store->Inject({.kind = kind, .op = OpKind::kRenew, .times = 5});
-    clock->Advance(1min);
-    EXPECT_TRUE(lock.held()) << static_cast<int>(kind);
-    EXPECT_FALSE(lock.lost().stop_requested());
-    EXPECT_FALSE(IsFree("a"));
-    store->Heal();
-  }
-}
-
-TEST_P(NamedLeaseTest, AHolderThatWasPausedDoesNotReviveItsLease) {
-  auto lock = jobs.Acquire("a", {.ttl = 10s});
-  store->Reset();
-  clock->Jump(1h);
-  clock->RunPending();
-  EXPECT_TRUE(lock.lost().stop_requested());
-  EXPECT_EQ(CodeOf([&] { lock.Renew(); }), Errc::kLost);
-  EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kLost);
-  EXPECT_EQ(store->Calls(), 0) << "no other client took it, and yet nothing was sent";
-  EXPECT_TRUE(IsFree("a"));
-}
-
 TEST_P(NamedLeaseTest, TheDeadlineOfAGrantCountsFromBeforeItsRequest) {
   SlowDownOnce(OpKind::kAcquire, 4s);
   auto lock = jobs.Acquire("a", {.ttl = 10s, .renew = false});
@@ -117,28 +80,6 @@ TEST_P(NamedLeaseTest, ASlowRenewalInTheBackgroundDoesNotDelayTheLoss) {
   store->OnExecute({});
 }
 
-TEST_P(NamedLeaseTest, ARenewalThatArrivesAfterTheReleaseChangesNothing) {
-  auto lock = jobs.Acquire("a", {.ttl = 1h});
-  const std::stop_token lost = lock.lost();
-  store->Inject({.kind = Fault::Kind::kLate, .op = OpKind::kRenew});
-  clock->Advance(21min);
-  lock.Release();
-  auto next = others.Acquire("a", {.ttl = 10s, .renew = false});
-  EXPECT_EQ(store->ReleaseLate(), 1);
-  clock->Advance(11s);
-  EXPECT_TRUE(IsFree("a")) << "the next holder's lease is as long as it asked for";
-  EXPECT_FALSE(lost.stop_requested());
-}
-
-TEST_P(NamedLeaseTest, NothingIsRenewedAfterARelease) {
-  auto lock = jobs.Acquire("a", {.ttl = 10s});
-  clock->Advance(1min);
-  lock.Release();
-  store->Reset();
-  clock->Advance(1h);
-  EXPECT_EQ(store->Calls(), 0);
-}
-
 TEST_P(NamedLeaseTest, ABatchOfRenewalsExtendsOnlyWhatIsOnesOwn) {
   std::vector<HeldLock> mine;
   for (int i = 0; i < 20; ++i) mine.push_back(jobs.Acquire(std::to_string(i), {.ttl = 10s}));
@@ -157,15 +98,6 @@ TEST_P(NamedLeaseTest, ABatchOfRenewalsExtendsOnlyWhatIsOnesOwn) {
   }
 }
 
-TEST_P(NamedLeaseTest, EachOfAcquireAllIsLostByItself) {
-  auto all = jobs.AcquireAll({"a", "b", "c"}, {.ttl = 10s});
-  StealLock(*store, "jobs", "b");
-  clock->Advance(5s);
-  EXPECT_FALSE(all[0].lost().stop_requested());
-  EXPECT_TRUE(all[1].lost().stop_requested());
-  EXPECT_FALSE(all[2].lost().stop_requested());
-}
-
 TEST_P(NamedLeaseTest, ALossIsSeenByLaterCallers) {
   std::stop_token later, never;
   {
@@ -182,20 +114,6 @@ TEST_P(NamedLeaseTest, ALossIsSeenByLaterCallers) {
   EXPECT_TRUE(later.stop_requested()) << "the token outlives the handle";
   EXPECT_FALSE(never.stop_requested());
   EXPECT_THROW((void)HeldLock().lost(), std::logic_error);
-}
-
-TEST_P(NamedLeaseTest, TheLocksOfAProcessThatDoesNoMoreEndWithTheirLeases) {
-  LockManager theirs = AnotherManager();
-  const LockProvider provider(theirs, "jobs");
-  auto alone = provider.Acquire("a", {.ttl = 10s});
-  auto share = provider.Acquire("b", {.ttl = 10s, .mode = LockMode::kShared});
-  clock->Advance(1min);
-  theirs.Close();
-  EXPECT_FALSE(IsFree("a"));
-  EXPECT_FALSE(IsFree("b"));
-  clock->Advance(10s);
-  EXPECT_TRUE(IsFree("a"));
-  EXPECT_TRUE(IsFree("b"));
 }
 
 TEST_P(NamedLeaseTest, EachAttemptHasAnIdOfItsOwn) {

@@ -38,36 +38,6 @@ class SharedLockTest : public NamedTest {
 };
 DOCLOCK_FOR_ALL_STORES(SharedLockTest);
 
-TEST_P(SharedLockTest, ManyHoldItTogetherAndNoneExclusively) {
-  HeldLock first = jobs.Acquire("a", {.mode = kShared});
-  HeldLock second = jobs.Acquire("a", {.mode = kShared});
-  EXPECT_NE(first.lock_id(), second.lock_id());
-  EXPECT_GT(second.fence(), first.fence());
-  EXPECT_TRUE(OthersCanShare("a"));
-  EXPECT_FALSE(IsFree("a"));
-  first.Release();
-  EXPECT_FALSE(IsFree("a"));
-  second.Release();
-  EXPECT_TRUE(IsFree("a"));
-  EXPECT_GT(jobs.Acquire("a").fence(), second.fence());
-}
-
-TEST_P(SharedLockTest, ASemaphoreHasSoManyPlaces) {
-  const LockOptions place{.mode = kShared, .max_holders = 2};
-  HeldLock first = jobs.Acquire("a", place);
-  HeldLock second = LockProvider(AnotherManager(), "jobs").Acquire("a", place);
-  EXPECT_FALSE(jobs.TryAcquire("a", place));
-  try {
-    (void)jobs.Acquire("a", place);
-    FAIL();
-  } catch (const LockException& busy) {
-    EXPECT_EQ(busy.errc(), Errc::kBusy);
-    EXPECT_TRUE(busy.remaining());
-  }
-  first.Release();
-  EXPECT_TRUE(jobs.TryAcquire("a", place));
-}
-
 TEST_P(SharedLockTest, BadOptionsAreRefusedByName) {
   for (const int limit : {0, -1, kMaxHolders + 1}) {
     EXPECT_THAT(
@@ -80,115 +50,6 @@ TEST_P(SharedLockTest, BadOptionsAreRefusedByName) {
               ::testing::HasSubstr("LockOptions::max_holders"));
   EXPECT_THAT(RefusalOf([&] { (void)jobs.Acquire("a", {.min_hold = 1s, .mode = kShared}); }),
               ::testing::HasSubstr("LockOptions::min_hold"));
-}
-
-TEST_P(SharedLockTest, ALimitOfNoneMakesNothing) {
-  EXPECT_NE(RefusalOf([&] { (void)jobs.TryAcquire("a", {.mode = kShared, .max_holders = 0}); }),
-            "");
-  EXPECT_FALSE(LockingRepository<nlohmann::json>(manager, "jobs").Find("a"));
-}
-
-TEST_P(SharedLockTest, AnExpiredWriterKeepsNoReaderOut) {
-  auto writer = jobs.Acquire("a", {.ttl = 1s, .renew = false});
-  EXPECT_FALSE(OthersCanShare("a"));
-  clock->Advance(2s);
-  EXPECT_TRUE(OthersCanShare("a")) << "no purge was needed";
-}
-
-TEST_P(SharedLockTest, ExpiredSharesTakeNoPlaceAndKeepNoWriterOut) {
-  const LockOptions place{.ttl = 1s, .renew = false, .mode = kShared, .max_holders = 2};
-  auto first = jobs.Acquire("a", place);
-  auto second = jobs.Acquire("a", place);
-  EXPECT_FALSE(jobs.TryAcquire("a", place));
-  clock->Advance(2s);
-  auto third = jobs.Acquire("a", place);
-  auto fourth = jobs.Acquire("a", place);
-  EXPECT_FALSE(jobs.TryAcquire("a", place));
-  clock->Advance(2s);
-  EXPECT_TRUE(IsFree("a")) << "no purge was needed";
-}
-
-TEST_P(SharedLockTest, AWriterWhoWaitsKeepsNewReadersOfOthersOut) {
-  const StoreTraits traits = store->traits();
-  if (!traits.queues || !traits.shared) GTEST_SKIP() << "the store keeps no queue of processes";
-  const LockProvider others(AnotherManager(), "jobs");
-  auto reader = others.Acquire("a", {.mode = kShared});
-  auto writer = jobs.AcquireAsync("a", {.wait = 1h});
-  for (int i = 0; i < 3; ++i) {
-    clock->Advance(10s);
-    EXPECT_FALSE(OthersCanShare("a"));
-  }
-  reader.Release();
-  EXPECT_TRUE(Get(std::move(writer)).held());
-}
-
-TEST_P(SharedLockTest, AGroupMayShareOneNameTwice) {
-  const LockOptions one{.group = "g", .mode = kShared, .max_holders = 2};
-  auto first = jobs.Acquire("a", one);
-  auto second = jobs.Acquire("a", one);
-  EXPECT_FALSE(jobs.TryAcquire("a", one)) << "each takes a place";
-  EXPECT_FALSE(jobs.TryAcquire("a", {.group = "g"})) << "nor does its group get it alone";
-  EXPECT_EQ(jobs.Admin().ReleaseGroup("g").size(), 2U);
-  EXPECT_TRUE(IsFree("a"));
-}
-
-struct Thing {
-  std::string id;
-  int n = 0;
-};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Thing, id, n)
-
-TEST_P(SharedLockTest, RepositoriesRefuseShares) {
-  const LockingRepository<Thing> things(manager, "things");
-  const LockOptions shared{.mode = kShared};
-  const auto refused = ::testing::HasSubstr("LockOptions::mode");
-  EXPECT_THAT(RefusalOf([&] { (void)things.Lock("a", shared); }), refused);
-  EXPECT_THAT(RefusalOf([&] { (void)things.Lock({"a", Thing{"a", 0}}, shared); }), refused);
-  EXPECT_THAT(RefusalOf([&] { (void)things.TryLock("a", shared); }), refused);
-  EXPECT_THAT(RefusalOf([&] { (void)things.LockNext(Filter(), shared); }), refused);
-  EXPECT_THAT(RefusalOf([&] { (void)things.LockAll({"a", "b"}, shared); }), refused);
-}
-
-TEST_P(SharedLockTest, AnEntitysDocumentCanBeSharedByName) {
-  const LockingRepository<Thing> things(manager, "jobs");
-  things.Lock({"a", Thing{"a", 7}}).Release();
-  HeldLock share = jobs.Acquire("a", {.mode = kShared});
-  EXPECT_FALSE(things.TryLock("a"));
-  share.Release();
-  EXPECT_EQ(things.Lock("a")->n, 7);
-}
-
-TEST_P(SharedLockTest, AcquireAllSharesEach) {
-  auto mine = jobs.AcquireAll({"a", "b"}, {.mode = kShared, .max_holders = 2});
-  const LockProvider others(AnotherManager(), "jobs");
-  auto theirs = others.TryAcquireAll({"a", "b"}, {.mode = kShared, .max_holders = 2});
-  ASSERT_TRUE(theirs);
-  EXPECT_FALSE(others.TryAcquireAll({"b", "c"}, {.mode = kShared, .max_holders = 2}));
-  EXPECT_TRUE(IsFree("c"));
-}
-
-TEST_P(SharedLockTest, AcquiresWithATokenToo) {
-  HeldLock first = Get(jobs.AcquireAsync("a", {.mode = kShared}));
-  EXPECT_TRUE(Get(jobs.TryAcquireAsync("a", {.mode = kShared})));
-  EXPECT_FALSE(Get(jobs.TryAcquireAsync("a")));
-}
-
-TEST_P(SharedLockTest, StatusShowsEachShare) {
-  HeldLock first = jobs.Acquire("a", {.owner = "alice", .mode = kShared});
-  clock->Advance(1s);
-  HeldLock second = jobs.Acquire("a", {.ttl = 60s, .owner = "bob", .group = "g", .mode = kShared});
-  HeldLock alone = jobs.Acquire("b");
-  const auto locks = jobs.Admin().Status();
-  ASSERT_EQ(locks.size(), 3U);
-  EXPECT_EQ(locks[0].name, "a");
-  EXPECT_EQ(locks[0].holder.name, "alice");
-  EXPECT_EQ(locks[0].mode, kShared);
-  EXPECT_EQ(locks[1].holder.name, "bob");
-  EXPECT_EQ(locks[1].mode, kShared);
-  EXPECT_EQ(locks[1].ttl, 60s);
-  EXPECT_EQ(locks[1].group, "g");
-  EXPECT_EQ(locks[2].mode, LockMode::kExclusive);
-  EXPECT_EQ(jobs.Admin().Status({.owner = "bob"}).size(), 1U);
 }
 
 TEST_P(SharedLockTest, StatusFiltersEachShareByItself) {
@@ -219,36 +80,6 @@ TEST_P(SharedLockTest, StatusFiltersEachShareByItself) {
   const auto now = std::chrono::system_clock::now();
   EXPECT_THAT(owners({.granted_before = now - 25min, .granted_after = now - 35min}),
               ElementsAre("second"));
-}
-
-TEST_P(SharedLockTest, GroupVerbsReachShares) {
-  const LockOptions one{.ttl = 10s, .renew = false, .group = "g", .mode = kShared};
-  HeldLock first = jobs.Acquire("a", one);
-  HeldLock second = jobs.Acquire("a", one);
-  HeldLock beside = jobs.Acquire("a", {.mode = kShared});
-  const LockProvider others(AnotherManager(), "jobs");
-  EXPECT_EQ(others.Admin().RenewGroup("g", 60s).size(), 2U);
-  clock->Advance(30s);
-  EXPECT_EQ(jobs.Admin().Status({.group = "g", .expired = false}).size(), 2U);
-  EXPECT_EQ(others.Admin().ReleaseGroup("g").size(), 2U);
-  EXPECT_TRUE(jobs.Admin().Status({.group = "g"}).empty());
-  EXPECT_TRUE(beside.held());
-  EXPECT_FALSE(IsFree("a"));
-}
-
-TEST_P(SharedLockTest, BreakEndsAllShares) {
-  HeldLock first = jobs.Acquire("a", {.mode = kShared});
-  HeldLock second = jobs.Acquire("a", {.mode = kShared});
-  const LockStatus was = LockProvider(AnotherManager(), "jobs").Admin().Break("a", "admin");
-  EXPECT_EQ(was.mode, kShared);
-  EXPECT_TRUE(IsFree("a"));
-  const auto body = **LockingRepository<nlohmann::json>(manager, "jobs").Find("a");
-  EXPECT_EQ(body.at("broken").at("by"), "admin");
-  EXPECT_GT(jobs.Acquire("a").fence(), second.fence() + 1);
-  clock->Advance(30s);
-  EXPECT_TRUE(first.lost().stop_requested());
-  EXPECT_TRUE(second.lost().stop_requested());
-  EXPECT_EQ(CodeOf([&] { jobs.Admin().Break("a"); }), Errc::kNotOwner);
 }
 
 TEST_P(SharedLockTest, PurgeClearsSharesThatAreOver) {

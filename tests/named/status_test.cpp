@@ -282,15 +282,6 @@ TEST_P(StatusTest, ARepositoryShowsAndBreaksLocksOfItsKeysAndLeavesTheirBodies) 
   EXPECT_EQ(CodeOf([&] { (void)numbers.Admin().Break(43); }), Errc::kNotFound);
 }
 
-TEST_P(StatusTest, TheNoteOfABreakIsReplacedByTheNext) {
-  for (const char* by : {"one", "two"}) {
-    auto lock = jobs.Acquire("a");
-    (void)jobs.Admin().Break("a", by);
-    const auto body = **LockingRepository<nlohmann::json>(manager, "jobs").Find("a");
-    EXPECT_EQ(body.at("broken").at("by"), by);
-  }
-}
-
 TEST_P(StatusTest, TheHolderDoesNotTakeABreakForItsOwnRelease) {
   auto lock = jobs.Acquire("a");
   store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite});
@@ -313,14 +304,6 @@ TEST_P(StatusTest, BreakSaysWhyNot) {
   EXPECT_THROW((void)jobs.Admin().Break("a", "\xFF"), std::invalid_argument);
   EXPECT_TRUE(lock.held());
   EXPECT_FALSE(IsFree("a"));
-}
-
-TEST_P(StatusTest, BreakWakesWaiters) {
-  auto lock = LockProvider(AnotherManager(), "jobs").Acquire("a");
-  auto waiting = jobs.AcquireAsync("a", {.wait = 1min});
-  clock->RunPending();
-  (void)jobs.Admin().Break("a");
-  EXPECT_TRUE(Get(std::move(waiting)).held());
 }
 
 }  // namespace

@@ -14,9 +14,6 @@
 namespace doclock::named {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 class NamedWaitTest : public NamedTest {
  protected:
   struct Form {
@@ -59,16 +56,6 @@ class NamedWaitTest : public NamedTest {
     const auto begin = clock->Now();
     const auto code = CodeOf([&] { form.call(wait); });
     return {code, clock->Now() - begin};
-  }
-  /// The text of the LockException that `f` throws.
-  template <class F>
-  std::string ErrorOf(F&& f) {
-    try {
-      std::forward<F>(f)();
-    } catch (const LockException& error) {
-      return error.what();
-    }
-    return "";
   }
   /// The counter of a name, whether it is locked or not.
   std::int64_t FenceOf(const Key& key) {
@@ -291,42 +278,6 @@ TEST_P(NamedWaitTest, ACancelledAttemptThatTheStoreAppliedIsGivenBack) {
     EXPECT_GT(FenceOf("a"), held.fence()) << "the store did apply it";
     EXPECT_TRUE(IsFree("a"));
   }
-}
-
-TEST_P(NamedWaitTest, TheErrorOfAWaitNamesTheLockAndItsHolder) {
-  auto held = others.Acquire("a", {.owner = "worker 7"});
-  std::stop_source stop;
-  const std::shared_ptr<Runtime> runtime = clock->runtime();
-  runtime->Schedule(clock->Now() + 3s, [&] { stop.request_stop(); });
-  EXPECT_THAT(ErrorOf([&] { (void)jobs.Acquire("a", {.wait = kForever}, stop.get_token()); }),
-              AllOf(HasSubstr("the wait for document 'a' of 'jobs', locked by worker 7 ("),
-                    HasSubstr("was stopped")));
-  EXPECT_THAT(ErrorOf([&] { (void)jobs.Acquire("a", {}, stop.get_token()); }),
-              HasSubstr("the wait for document 'a' of 'jobs' was stopped"));
-  EXPECT_THAT(ErrorOf([&] { (void)jobs.Acquire("a", {.wait = 1s}); }),
-              AllOf(HasSubstr("document 'a' of 'jobs' was still locked by worker 7 ("),
-                    HasSubstr("after the time to wait")));
-  EXPECT_THAT(ErrorOf([&] {
-                (void)jobs.AcquireAll({"0", "a"}, {.wait = 1s});
-              }),
-              HasSubstr("document 'a' of 'jobs' was still locked by worker 7 ("));
-}
-
-TEST_P(NamedWaitTest, WaitsEndWithTheirManager) {
-  auto held = others.Acquire("a");
-  std::vector<std::future<HeldLock>> waiting;
-  {
-    const LockProvider last(AnotherManager(), "jobs");
-    for (int i = 0; i < 3; ++i) waiting.push_back(last.AcquireAsync("a", {.wait = kForever}));
-    clock->Advance(1s);
-  }
-  for (auto& one : waiting) {
-    ASSERT_EQ(one.wait_for(0s), std::future_status::ready);
-    EXPECT_EQ(CodeOf([&] { (void)one.get(); }), Errc::kCancelled);
-  }
-  held.Release();
-  clock->Advance(1s);
-  EXPECT_TRUE(IsFree("a"));
 }
 
 }  // namespace
