@@ -42,22 +42,6 @@ TEST_P(WaitingQueue, AGrantFromTheQueueGivesAHint) {
   EXPECT_EQ(seen->body.json(), Json({{"n", 2}}));
 }
 
-TEST_P(WaitingQueue, AReaderIsPassedByNoMoreWritersThanWereBeforeIt) {
-  Uuid holder = things_.Create("42").grant.lock_id;
-  const Uuid reader = FreshId();
-  int passed = 0;
-  for (; passed < 10; ++passed) {
-    const Uuid writer = FreshId();
-    things_.Acquire("42", {.id = writer, .queue_for = 20s});
-    const AcquireOp share =
-        things_.Acquire("42", {.id = reader, .mode = LockMode::kShared, .queue_for = 20s});
-    if (share.status == OpStatus::kDone) break;
-    ASSERT_EQ(things_.Release("42", holder).status, OpStatus::kDone);
-    holder = writer;
-  }
-  EXPECT_LE(passed, 2);
-}
-
 INSTANTIATE_TEST_SUITE_P(Stores, WaitingQueue, ::testing::ValuesIn(AllStores()), NameOf);
 
 }  // namespace
