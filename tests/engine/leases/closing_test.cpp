@@ -15,44 +15,12 @@ namespace {
 
 class ClosingTest : public EngineTest {};
 
-TEST_F(ClosingTest, EndsWaitsAndSaysLostToHolders) {
-  Grant held = Lock("a");
-  const auto lost = LeaseLost(held.lease);
-  auto waiting = LockLater("a", {.wait = kForever});
-  manager.reset();
-  clock->RunPending();
-  EXPECT_EQ(waiting->code(), Errc::kCancelled);
-  EXPECT_TRUE(lost.stop_requested());
-  EXPECT_EQ(Write(held.lease, WriteKind::kRelease, Body())->code, Errc::kLost);
-}
-
-TEST_F(ClosingTest, DrainsDiscardsThatAreQueued) {
-  { Grant dropped = Lock("a"); }
-  manager.reset();
-  EXPECT_FALSE([&] {
-    ReadOp look(*collection, *std::make_unique<Key>("a"));
-    const Key key("a");
-    look.key = &key;
-    StoreOp* const ops[] = {&look};
-    store->Execute(ops, 1s);
-    return look.locked;
-  }());
-}
-
 TEST_F(ClosingTest, IsBoundedWhenTheStoreHangs) {
   { Grant dropped = Lock("a"); }
   clock->DelayWork(24h);
   const TimePoint before = clock->Now();
   manager.reset();
   EXPECT_LE(clock->Now() - before, 2s) << "ManagerOptions::drain_timeout";
-}
-
-TEST_F(ClosingTest, LaterCallsSaySo) {
-  const EnginePtr kept = engine();
-  AcquireSpec spec = Spec("a");
-  manager->Close();
-  EXPECT_EQ(Acquire(kept, std::move(spec), {}).failure->code, Errc::kClosed);
-  EXPECT_EQ(Read(kept, *collection, "a").failure->code, Errc::kClosed);
 }
 
 TEST_F(ClosingTest, LaterAsynchronousCallsSaySoInTheirResult) {
@@ -438,27 +406,6 @@ TEST_F(RealClosingTest, AHandleIsDeadAfterFork) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(LeaseHeld(*held.grant.lease));
-}
-
-TEST_F(RealClosingTest, LocksUnlocksAndWaitsFromManyThreads) {
-  std::atomic<int> inside = 0, count = 0;
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 200; ++i) {
-        AcquireResult got = Take("a", {.wait = kForever});
-        ASSERT_FALSE(got.failure);
-        ASSERT_EQ(inside.fetch_add(1), 0);
-        ++count;
-        inside.fetch_sub(1);
-        if (i % 3 == 0) continue;  // dropped: given back in the background
-        ASSERT_FALSE(
-            Write(got.grant.lease, WriteKind::kRelease, Body::FromJson({{"n", count.load()}})));
-      }
-    });
-  }
-  threads.clear();
-  EXPECT_EQ(count, 1600);
 }
 
 TEST_F(RealClosingTest, AsynchronousCallersHoldNoThread) {

@@ -1,7 +1,3 @@
-#include <atomic>
-#include <climits>
-#include <thread>
-
 #include "engine/support/shared_store.h"
 
 namespace doclock::detail {
@@ -28,9 +24,6 @@ class SharedTest : public EngineTest {
     AcquireResult result = Acquire(other->engine(), std::move(spec), {});
     if (result.failure) return std::nullopt;
     return std::move(result.grant);
-  }
-  static FailurePtr Release(Grant& grant) {
-    return Write(grant.lease, WriteKind::kRelease, Body());
   }
   int LiveShares() {
     int live = 0;
@@ -68,46 +61,6 @@ TEST_F(SharedTest, ARepositorysReleaseByValueCannotEndShares) {
   EXPECT_EQ(LiveShares(), 1);
 }
 
-// Waiting.
-
-TEST_F(SharedTest, ReadersAndWritersTakeTurnsInTheOrderTheyCame) {
-  Grant first = Lock("a");
-  auto reader = ShareLater();
-  auto beside = ShareLater();
-  auto writer = LockLater("a", {.wait = kForever});
-  auto behind = ShareLater();
-  ASSERT_FALSE(Release(first));
-  clock->RunPending();
-  ASSERT_TRUE(reader->granted() && beside->granted());
-  EXPECT_FALSE(writer->result || behind->result);
-  ASSERT_FALSE(Release(reader->result->grant));
-  clock->RunPending();
-  EXPECT_FALSE(writer->result);
-  ASSERT_FALSE(Release(beside->result->grant));
-  clock->RunPending();
-  ASSERT_TRUE(writer->granted());
-  EXPECT_FALSE(behind->result);
-  ASSERT_FALSE(Release(writer->result->grant));
-  clock->RunPending();
-  EXPECT_TRUE(behind->granted());
-}
-
-TEST_F(SharedTest, AReleaseMakesRoomForTheNextReaderAtOnce) {
-  Grant first = Share({.max_holders = 2});
-  Grant second = Share({.max_holders = 2});
-  auto third = ShareLater({.wait = kForever, .max_holders = 2});
-  auto fourth = ShareLater({.wait = kForever, .max_holders = 2});
-  const TimePoint before = clock->Now();
-  ASSERT_FALSE(Release(second));
-  clock->RunPending();
-  EXPECT_TRUE(third->granted());
-  EXPECT_FALSE(fourth->result);
-  ASSERT_FALSE(Release(first));
-  clock->RunPending();
-  EXPECT_TRUE(fourth->granted());
-  EXPECT_EQ(clock->Now(), before);
-}
-
 TEST_F(SharedTest, AStreamOfReadersDoesNotStarveAWriter) {
   std::vector<std::shared_ptr<Waiting>> readers;
   std::shared_ptr<Waiting> writer;
@@ -140,30 +93,6 @@ TEST_F(SharedByProcesses, ReadersOfAnotherProcessDoNotStarveAWriter) {
   EXPECT_LE(refused, 10);
 }
 
-TEST_F(SharedByProcesses, AWriterWhoGivesUpKeepsReadersOutNoLonger) {
-  Grant reader = Share();
-  EXPECT_EQ(TryLock("a", {.wait = 3s}), Errc::kTimedOut);
-  clock->RunPending();
-  EXPECT_TRUE(OthersTry(Reader()));
-}
-
-TEST_F(SharedTest, AWriterWhoDoesNotWaitKeepsNobodyOut) {
-  Grant reader = Share();
-  EXPECT_EQ(TryLock("a"), Errc::kBusy);
-  EXPECT_TRUE(OthersTry(Reader()));
-}
-
-TEST_F(SharedTest, ADroppedShareIsWaitedForByThoseWhoFailFast) {
-  { Grant dropped = Share({.max_holders = 1}); }
-  EXPECT_EQ(TryLock("a", Reader({.max_holders = 1})), std::nullopt);
-  clock->RunPending();
-  {
-    Grant one = Share();
-    Grant two = Share();
-  }
-  EXPECT_EQ(TryLock("a"), std::nullopt) << "of both";
-}
-
 TEST_F(SharedTest, WhoFailsFastIsToldForItselfAndNotForANeighbour) {
   Grant kept = Share();
   clock->DelayWork(1s);
@@ -179,40 +108,6 @@ TEST_F(SharedTest, WhoFailsFastIsToldForItselfAndNotForANeighbour) {
   clock->DelayWork(Duration());
 }
 
-TEST_F(SharedTest, NeverMoreThanTheLimitAmongFiftyThreads) {
-  LockManager real{OpenMemoryStore({})};
-  Collection& things = *real.engine()->store().Open("things", {}, 30s);
-  constexpr int kLimit = 3;
-  std::atomic<int> inside = 0, most = 0, done = 0;
-  const auto work = [&] {
-    for (int i = 0; i < 20; ++i) {
-      AcquireSpec spec =
-          MakeSpec(real.engine(), things,
-                   {.wait = 1min, .mode = LockMode::kShared, .max_holders = kLimit}, 30s);
-      spec.key = "a";
-      spec.insert = Body::FromText("{}");
-      AcquireResult result = Acquire(real.engine(), std::move(spec), {});
-      ASSERT_FALSE(result.failure) << result.failure->message;
-      const int now = ++inside;
-      for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
-      }
-      std::this_thread::yield();
-      --inside;
-      if (i % 2 == 0) {  // or else it is given back in the background
-        EXPECT_FALSE(Write(result.grant.lease, WriteKind::kRelease, Body()));
-      }
-      ++done;
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (int i = 0; i < 50; ++i) threads.emplace_back(work);
-  threads.clear();
-  EXPECT_EQ(done, 1000);
-  EXPECT_LE(most, kLimit);
-}
-
-// Leases.
-
 TEST_F(SharedTest, AThousandSharesOfOneDocumentAreRenewedInFewCalls) {
   std::vector<Grant> shares;
   for (int i = 0; i < kMaxHolders; ++i) shares.push_back(Share({.ttl = 30s}));
@@ -223,78 +118,6 @@ TEST_F(SharedTest, AThousandSharesOfOneDocumentAreRenewedInFewCalls) {
   EXPECT_LE(store->Calls(), 8);
   for (const Grant& share : shares) EXPECT_TRUE(LeaseHeld(*share.lease));
   EXPECT_EQ(LiveShares(), kMaxHolders);
-}
-
-TEST_F(SharedTest, AShareMayBeRenewedAndDetached) {
-  Grant share = Share({.ttl = 10s});
-  EXPECT_FALSE(Renew(share.lease, 60s));
-  EXPECT_GT(LeaseRemaining(*share.lease), 50s);
-  EXPECT_FALSE(Detach(share.lease));
-  clock->Advance(59s);
-  EXPECT_EQ(LiveShares(), 1);
-  clock->Advance(1s);
-  EXPECT_EQ(LiveShares(), 0);
-}
-
-TEST_F(SharedTest, AShareWritesNothing) {
-  Grant share = Share();
-  for (const WriteKind kind : {WriteKind::kRelease, WriteKind::kCheckpoint, WriteKind::kErase}) {
-    const Body body = kind == WriteKind::kErase ? Body() : Body::FromJson({{"n", 7}});
-    EXPECT_EQ(Write(share.lease, kind, body)->code, Errc::kRefused);
-    EXPECT_TRUE(LeaseHeld(*share.lease));
-  }
-  EXPECT_EQ(Stored("a").body.json()["n"], 0);
-  EXPECT_FALSE(Release(share));
-}
-
-TEST_F(SharedTest, ClosingGivesDroppedSharesBack) {
-  {
-    Grant first = Share();
-    Grant second = Share();
-  }
-  manager.reset();
-  EXPECT_EQ(LiveShares(), 0);
-}
-
-// Doubt.
-
-TEST_F(SharedTest, AGhostShareThatArrivesLateIsReleasedInTheBackground) {
-  Grant beside = Share();
-  Strike(Fault::Kind::kLate, OpKind::kAcquire);
-  Grant share = Share({.ttl = 30s});
-  ASSERT_EQ(store->ReleaseLate(), 1);
-  EXPECT_EQ(LiveShares(), 3) << "the ghost took a share";
-  clock->Advance(2s);
-  EXPECT_EQ(LiveShares(), 2);
-  EXPECT_TRUE(LeaseHeld(*share.lease));
-}
-
-TEST_F(SharedTest, AShareThatCannotBeConfirmedIsInDoubtAndGivenBack) {
-  Grant beside = Share();
-  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew, .times = INT_MAX});
-  EXPECT_EQ(TryLock("a", Reader()), Errc::kInDoubt);
-  store->Heal();
-  clock->Advance(1s);
-  EXPECT_LE(LiveShares(), 1);
-}
-
-TEST_F(SharedTest, AReleaseThatArrivesLateDoesNoHarm) {
-  Grant share = Share();
-  Strike(Fault::Kind::kLate, OpKind::kWrite);
-  EXPECT_FALSE(Release(share));
-  Grant next = Share();
-  ASSERT_EQ(store->ReleaseLate(), 1);
-  EXPECT_EQ(LiveShares(), 1);
-  EXPECT_FALSE(Release(next));
-}
-
-TEST_F(SharedTest, AReleaseWithoutAnswerUntilTheLeaseIsOverIsInDoubt) {
-  Grant share = Share({.ttl = 2s, .renew = false});
-  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = INT_MAX});
-  EXPECT_EQ(Release(share)->code, Errc::kInDoubt);
-  EXPECT_EQ(LiveShares(), 0);
 }
 
 }  // namespace

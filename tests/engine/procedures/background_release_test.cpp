@@ -74,15 +74,6 @@ INSTANTIATE_TEST_SUITE_P(Modes, BackgroundReleaseTest,
 /// An attempt whose reply was lost.
 class UnansweredTest : public EngineTest {};
 
-TEST_F(UnansweredTest, ALockThatIsConfirmedHasTheLengthThatWasAskedFor) {
-  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
-  const Grant held = Lock("a", {.ttl = 10s, .renew = false});
-  clock->Advance(9s);
-  EXPECT_TRUE(IsLocked("a"));
-  clock->Advance(2s);
-  EXPECT_FALSE(IsLocked("a"));
-}
-
 TEST_F(UnansweredTest, ADocumentThatAnEarlierAttemptMadeWasCreated) {
   Strike(Fault::Kind::kLate, OpKind::kAcquire);
   int attempts = 0;

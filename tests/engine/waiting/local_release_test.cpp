@@ -52,6 +52,17 @@ TEST_F(LocalReleaseTest, ASearchHearsOfARelease) {
   EXPECT_EQ(clock->Now(), before);
 }
 
+TEST_F(LocalReleaseTest, AStoreWhoseWatchThrowsIsAskedAllTheSame) {
+  silent->on_watch = [] { throw StoreException(Errc::kUnavailable, "no hints today"); };
+  Grant held = Lock("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  const auto search = NextLater();
+  EXPECT_FALSE(waiting->result || search->result);
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  EXPECT_TRUE(waiting->granted());
+}
+
 /// The store has a second for its first answer, and a release of this process counts for one.
 TEST_F(LocalReleaseTest, AShortWaitBehindAReleaseThatTakesLongerIsNoOutage) {
   ASSERT_TRUE(store->traits().immediate);

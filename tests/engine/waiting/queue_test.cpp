@@ -60,17 +60,6 @@ TEST_F(QuietQueueTest, AHandOverTellsWhoMadeTheDocument) {
   EXPECT_EQ(store->Count(OpKind::kAcquire), 0) << "both were handed over";
 }
 
-TEST_F(QuietQueueTest, AWaiterThatWasHandedTheLockHasLeftTheQueue) {
-  Grant held = Lock("a");
-  const auto next = LockLater("a", {.wait = kForever});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  ASSERT_TRUE(next->granted());
-  testing::ExpireLock(*store, "orders", "a");
-  const TimePoint before = clock->Now();
-  EXPECT_EQ(TryLock("a", {.wait = 1min}), std::nullopt);
-  EXPECT_EQ(clock->Now(), before);
-}
-
 /// Its attempt would be a second grant for the same caller.
 TEST_F(QuietQueueTest, AHintDuringAHandOverLetsTheNextHolderNotAsk) {
   Grant held = Lock("a");
@@ -132,17 +121,6 @@ TEST_F(QuietQueueTest, ACallerThatDoesNotWaitAsksOnceOneOfTheSharesIsReleased) {
   const auto asked = LockLater("a", share);
   EXPECT_TRUE(asked->granted()) << "the other release is tried again later";
   clock->Advance(1min);
-}
-
-TEST_F(QuietQueueTest, ACallerThatDoesNotWaitStandsBehindTheReleasesOfShares) {
-  Grant one = Lock("a", share), two = Lock("a", share);
-  LoseWrites(2);
-  one = {};
-  two = {};
-  const auto asked = LockLater("a", share);
-  EXPECT_FALSE(asked->result) << "both are still held in the store";
-  clock->Advance(1min);
-  EXPECT_TRUE(asked->granted());
 }
 
 TEST_F(QuietQueueTest, AWriterThatDoesNotWaitStandsBehindTheReleasesOfAllShares) {
@@ -213,15 +191,6 @@ TEST_F(QuietQueueTest, AWaitWhoseSecondLookHangsEndsWithTheHolderThatTheFirstOne
   clock->Advance(1min);
 }
 
-TEST_F(QuietQueueTest, AWaiterThatDidNotAskIsToldOfTheHolderThatTheFirstOneFound) {
-  const Grant held = Lock("a", {.ttl = 1h, .owner = "first"});
-  const auto first = LockLater("a", {.wait = kForever});
-  const auto second = LockLater("a", {.wait = 1s});
-  clock->Advance(1s);
-  ASSERT_EQ(second->code(), Errc::kTimedOut);
-  EXPECT_EQ(second->result->failure->holder.name, "first");
-}
-
 TEST_F(QuietQueueTest, AWaiterWhoseTimeIsUpIsToldWhatIsLeftOfTheLease) {
   const Grant held = Lock("a", {.ttl = 1h});
   const auto waiting = LockLater("a", {.wait = 1s});
@@ -229,15 +198,6 @@ TEST_F(QuietQueueTest, AWaiterWhoseTimeIsUpIsToldWhatIsLeftOfTheLease) {
   ASSERT_EQ(waiting->code(), Errc::kTimedOut);
   ASSERT_TRUE(waiting->result->failure->remaining);
   EXPECT_GT(*waiting->result->failure->remaining, 59min);
-}
-
-TEST_F(QuietQueueTest, AWaiterIsToldOfItsCancellationAlthoughThereIsAnOutage) {
-  BeAway();
-  const auto waiting = LockLater("a", {.wait = kForever});
-  EXPECT_FALSE(waiting->result);
-  CancelAcquire(waiting->handle);
-  clock->RunPending();
-  EXPECT_EQ(waiting->code(), Errc::kCancelled);
 }
 
 TEST_F(QuietQueueTest, ACallerStandsBehindADroppedHandleThatWasHandedTheLock) {

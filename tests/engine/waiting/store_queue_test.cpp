@@ -320,29 +320,6 @@ TEST_F(StoreQueueTest, AGrantThatNobodyTellsOfIsFoundInTime) {
   }
 }
 
-TEST_F(StoreQueueTest, ALeaseThatIsOverWhenTheGrantIsLearntOfIsGivenBack) {
-  Grant held = LockThere("a", {.ttl = 1h});
-  const auto waiting = LockLater("a", {.ttl = 1s, .wait = kForever});
-  store->DropHints(true);
-  HoldUp(OpKind::kAcquire, 2s);
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->Advance(1s);
-  ASSERT_TRUE(waiting->granted());
-  EXPECT_EQ(LeaseFence(LeaseOf(waiting)), 4) << "passed on, given back, granted anew";
-  ExpectSafe(LeaseOf(waiting));
-}
-
-TEST_F(StoreQueueTest, ADeadWaiterCostsSeconds) {
-  Grant held = LockThere("a");
-  LeaveEntryOfDead("a", 30s);
-  const auto waiting = LockLater("a", {.wait = kForever});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->Advance(4s);
-  EXPECT_FALSE(waiting->granted());
-  clock->Advance(2s);
-  EXPECT_TRUE(waiting->granted());
-}
-
 /// The lock is free, but only the dead share may take it until its entry is over.
 TEST_F(StoreQueueTest, TheSecondTakesTheLockAsSoonAsADeadFirstIsOver) {
   Grant held = LockThere("a");
@@ -382,16 +359,6 @@ TEST_F(StoreQueueTest, WaitersHoldTheirPlaceWithFewRequests) {
   EXPECT_EQ(WaitingInStore("a"), 1);
   EXPECT_LE(store->Count(OpKind::kAcquire), 66) << "one a second";
   EXPECT_GE(store->Count(OpKind::kAcquire), 47);
-}
-
-TEST_F(StoreQueueTest, ACallerThatDoesNotWaitLeavesNoEntryAndPassesNobody) {
-  Grant held = Lock("a", {.ttl = 10s, .renew = false});
-  LeaveEntryOfDead("a", 1h);
-  EXPECT_EQ(WaitingInStore("a"), 1);
-  EXPECT_EQ(TryLock("a"), Errc::kBusy);
-  EXPECT_EQ(WaitingInStore("a"), 1);
-  clock->Advance(10s);
-  EXPECT_EQ(TryLock("a"), Errc::kBusy) << "it is another's turn";
 }
 
 TEST_F(StoreQueueTest, AWaiterThatTimesOutLeavesTheQueue) {
@@ -493,15 +460,6 @@ TEST_F(StoreQueueTest, AWaiterThatIsStoppedBeforeItLearnsOfItsGrantPassesItOn) {
   EXPECT_EQ(waiting->code(), Errc::kCancelled);
   ASSERT_TRUE(there->granted());
   ExpectSafe(LeaseOf(there));
-}
-
-TEST_F(StoreQueueTest, ClosingLeavesTheQueue) {
-  Grant held = LockThere("a");
-  const auto waiting = LockLater("a", {.wait = kForever});
-  EXPECT_EQ(WaitingInStore("a"), 1);
-  manager->Close();
-  EXPECT_EQ(waiting->code(), Errc::kCancelled);
-  EXPECT_EQ(WaitingInStore("a"), 0);
 }
 
 TEST_F(StoreQueueTest, AHandOverInTheProcessRemovesTheEntry) {
@@ -613,19 +571,6 @@ TEST_F(StoreQueueTest, AnAttemptThatComesLateKeepsNobodyOut) {
   }
 }
 
-TEST_F(StoreQueueTest, AWriterInTheQueueKeepsNewSharesOut) {
-  Grant reader = LockThere("a", {.mode = LockMode::kShared});
-  const auto writer = LockLater("a", {.wait = kForever});
-  for (int i = 0; i < 200; ++i) {
-    clock->Advance(50ms);
-    const LockOptions share{.mode = LockMode::kShared};
-    ASSERT_TRUE(Acquire(other_->engine(), Spec("a", share), {}).failure) << i;
-  }
-  ASSERT_FALSE(Write(reader.lease, WriteKind::kRelease, Body()));
-  clock->Advance(2s);
-  EXPECT_TRUE(writer->granted());
-}
-
 TEST_F(StoreQueueTest, AReaderHasItsTurnAmongTheWritersOfAnotherProcess) {
   Grant held = LockThere("a");
   std::vector<std::shared_ptr<Waiting>> writers;
@@ -645,67 +590,6 @@ TEST_F(StoreQueueTest, AReaderHasItsTurnAmongTheWritersOfAnotherProcess) {
   ASSERT_FALSE(Write(reader->result->grant.lease, WriteKind::kRelease, Body()));
   clock->RunPending();
   EXPECT_TRUE(writers[3]->granted());
-}
-
-TEST_F(StoreQueueTest, ReadersOfTwoProcessesThatWaitForAWriterShareAfterIt) {
-  Grant held = LockThere("a");
-  const LockOptions share{.wait = kForever, .mode = LockMode::kShared};
-  const auto first = LockLater("a", share), second = LockLater("a", share);
-  const auto there = LockThereLater("a", share);
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->RunPending();
-  EXPECT_TRUE(first->granted());
-  EXPECT_TRUE(second->granted());
-  EXPECT_TRUE(there->granted());
-}
-
-TEST_F(StoreQueueTest, AReaderThatTimesOutLeavesTheQueue) {
-  Grant held = LockThere("a");
-  const auto reader = LockLater("a", {.wait = 2s, .mode = LockMode::kShared});
-  EXPECT_EQ(WaitingInStore("a"), 1);
-  clock->Advance(2s);
-  EXPECT_EQ(reader->code(), Errc::kTimedOut);
-  EXPECT_EQ(WaitingInStore("a"), 0);
-}
-
-TEST_F(StoreQueueTest, AShareInDoubtIsGivenBackAndTakenAnew) {
-  for (const auto kind : {Fault::Kind::kLostAfter, Fault::Kind::kLostBefore, Fault::Kind::kLate}) {
-    Grant held = LockThere("a");
-    const auto reader = LockLater("a", {.wait = kForever, .mode = LockMode::kShared});
-    clock->RunPending();
-    store->Inject({.kind = kind, .op = OpKind::kAcquire});
-    ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-    clock->Advance(10s);
-    ASSERT_TRUE(reader->granted());
-    ExpectSafe(LeaseOf(reader));
-    ASSERT_FALSE(Write(reader->result->grant.lease, WriteKind::kRelease, Body()));
-    store->ReleaseLate();
-    clock->Advance(10s);
-    EXPECT_FALSE(Stored("a").locked) << "no share is left behind";
-    EXPECT_EQ(WaitingInStore("a"), 0);
-  }
-}
-
-TEST_F(StoreQueueTest, WithoutContentionThereIsNothingMoreToDo) {
-  store->Reset();
-  Grant held = Lock("a", {.wait = kForever});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->Advance(1min);
-  EXPECT_EQ(store->Calls(), 2);
-}
-
-TEST_F(StoreQueueTest, WritersWaitForSharesInTheQueueToo) {
-  Grant held = LockThere("a", {.mode = LockMode::kShared});
-  const auto waiting = LockLater("a", {.wait = kForever});
-  const auto there = LockThereLater("a", {.wait = kForever});
-  EXPECT_EQ(WaitingInStore("a"), 2);
-  EXPECT_FALSE(Write(held.lease, WriteKind::kRelease, Body()));
-  clock->Advance(2s);
-  ASSERT_TRUE(waiting->granted());
-  EXPECT_FALSE(there->result);
-  EXPECT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 1}}));
-  clock->Advance(1s);
-  EXPECT_TRUE(there->granted());
 }
 
 }  // namespace
