@@ -139,53 +139,6 @@ TEST_F(MemoryStoreTest, ABodyThatIsNoJsonDoesNotAffectOthers) {
   EXPECT_EQ(found, std::vector<Key>{"good"});
 }
 
-TEST_F(MemoryStoreTest, ThreadsExcludeEachOtherOnOneDocument) {
-  constexpr int kRounds = 2'000;
-  std::atomic<int> done{0};
-  OnThreads(4, [&](int) {
-    for (int i = 0; i < kRounds; ++i) done += Increment("42") ? 1 : 0;
-  });
-  EXPECT_EQ(CountOf("42"), done.load());
-  EXPECT_GT(done.load(), 0);
-}
-
-TEST_F(MemoryStoreTest, WorkersDrainAQueueExactlyOnce) {
-  constexpr int kCount = 500;
-  store_->EnsureIndex(*collection_, {{"status", "due"}, false});
-  for (int i = 0; i < kCount; ++i) Insert(i, {{"status", "queued"}, {"due", i % 97}});
-  const Filter filter = Filter().Equal("status", "queued").OrderBy("due");
-  std::array<std::atomic<int>, kCount> taken{};
-  OnThreads(8, [&](int) {
-    for (;;) {
-      Key key;
-      AcquireOp op(*collection_, key);
-      op.grant.lock_id = NewUuid();
-      op.grant.ttl = 30s;
-      store_->AcquireNext(filter, op, key, 1s);
-      if (op.status != OpStatus::kDone) return;
-      ++taken[static_cast<std::size_t>(std::get<std::int64_t>(key.value()))];
-      EXPECT_EQ(Release(key, op, Body::FromJson({{"status", "done"}})), OpStatus::kDone);
-    }
-  });
-  for (const auto& count : taken) EXPECT_EQ(count.load(), 1);
-}
-
-TEST_F(MemoryStoreTest, AUniqueValueHasOneOwnerHoweverManyTry) {
-  store_->EnsureIndex(*collection_, {{"name"}, true});
-  std::atomic<int> winners{0};
-  OnThreads(8, [&](int thread) {
-    for (int i = 0; i < 100; ++i) {
-      const Key key(thread * 1000 + i);
-      SaveOp op(*collection_, key);
-      op.save = SaveKind::kInsert;
-      op.body = Body::FromJson({{"name", i}});
-      Execute(op);
-      winners += op.status == OpStatus::kDone ? 1 : 0;
-    }
-  });
-  EXPECT_EQ(winners.load(), 100);
-}
-
 TEST_F(MemoryStoreTest, QueriesPurgesAndIndexesRunBesideWriters) {
   std::atomic<bool> stop{false};
   std::jthread reader([&] {

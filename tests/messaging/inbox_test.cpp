@@ -9,11 +9,6 @@ namespace {
 
 class InboxTest : public RepositoryTest {
  protected:
-  void Handle(const Key& id, Locked<Saga>& saga) {
-    Transaction transaction(manager);
-    inbox.Accept(transaction, id);
-    transaction.Release(saga).Commit();
-  }
   void AcceptAlone(const Key& id) {
     Transaction transaction(manager);
     inbox.Accept(transaction, id);
@@ -22,23 +17,6 @@ class InboxTest : public RepositoryTest {
 
   Inbox inbox{manager};
 };
-
-TEST_P(InboxTest, AMessageTakesEffectOnce) {
-  sagas.Insert(Saga{"42"});
-  for (const char* const step : {"paid", "paid again"}) {
-    auto saga = sagas.Lock("42");
-    saga->step = step;
-    if (std::string(step) == "paid") {
-      EXPECT_FALSE(inbox.Contains("m1"));
-      Handle("m1", saga);
-      EXPECT_TRUE(inbox.Contains("m1"));
-    } else {
-      EXPECT_THROW(Handle("m1", saga), DuplicateMessageException);
-      EXPECT_TRUE(saga.held());
-    }
-  }
-  EXPECT_EQ(sagas.Find("42").value()->step, "paid");
-}
 
 /// Of a producer that left it out.
 TEST_P(InboxTest, TakesNoMessageWithoutAnId) {

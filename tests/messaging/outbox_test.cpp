@@ -292,14 +292,6 @@ TEST_P(OutboxTest, MessagesOfOneOrderGoByTheirPosition) {
   EXPECT_THAT(tried, ElementsAre("first", "second", "third"));
 }
 
-TEST_P(OutboxTest, WithoutPositionsTheyGoAsTheyWereAdded) {
-  Transaction transaction(manager);
-  for (const char* const id : {"z", "y", "x"}) outbox.Add(transaction, {.id = id, .order = "a"});
-  transaction.Commit();
-  SendWhatIsDue();
-  EXPECT_THAT(tried, ElementsAre("z", "y", "x"));
-}
-
 TEST_P(OutboxTest, AParkedMessageHoldsUpItsOrderAndNothingElse) {
   bad = {"a1"};
   for (const char* const id : {"a1", "a2", "a3"}) Add({.id = id, .order = "a"});

@@ -18,8 +18,8 @@ class NamedTest : public VirtualTest {
   bool IsFree(const std::string& name) {
     return LockProvider(AnotherManager(), "jobs").TryAcquire(name).has_value();
   }
-  /// Takes locks in few calls of the store, and gives them back if asked: as if others had.
-  void TakeMany(const std::vector<std::string>& names, bool release) {
+  /// Takes locks in few calls of the store, and gives them back, as if others had.
+  void TakeAndRelease(const std::vector<std::string>& names) {
     Collection& collection = *store->Find("jobs");
     const std::vector<Key> keys(names.begin(), names.end());
     std::vector<AcquireOp> acquires;
@@ -43,7 +43,6 @@ class NamedTest : public VirtualTest {
       back.expected = op.version;
       ops.push_back(&back);
     }
-    if (!release) return;
     store->Execute(ops, 1min);
     for (const WriteOp& op : releases) ASSERT_EQ(op.status, OpStatus::kDone);
   }
