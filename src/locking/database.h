@@ -28,6 +28,7 @@
 #include "doclock/store/subscription.h"
 #include "doclock/store/traits.h"
 #include "rules/lock_state.h"
+#include "rules/plain.h"
 
 /// @file
 /// The port below the rules: what the program in src/locking needs of a database. It loads
@@ -61,7 +62,12 @@ struct Change {
   Change(Collection& c, OpKey k) noexcept : collection(&c), key(k.key), hash(k.hash) {}
   /// Of the document that an operation names.
   explicit Change(const StoreOp& op) noexcept
-      : collection(op.collection), key(op.key), hash(op.hash), lock_only(NeedsNoBody(op)) {}
+      : collection(op.collection),
+        key(op.key),
+        hash(op.hash),
+        lock_only(NeedsNoBody(op)),
+        acquires(op.kind == OpKind::kAcquire),
+        expected(ExpectedBy(op)) {}
 
   Collection* collection;
   const Key* key;
@@ -73,6 +79,8 @@ struct Change {
   Deadline patience = Deadline::max();
   /// Asked: nothing looks at the body, so `was` may lack it.
   bool lock_only = false;
+  bool acquires = false;                ///< Asked: for an attempt to take the lock.
+  std::int64_t expected = kAnyVersion;  ///< Asked: the version that a writer under the lock knows.
 
   /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
   /// is until the unit commits, loads again, scans or is destroyed.
@@ -114,6 +122,9 @@ struct Change {
     if (op.kind != OpKind::kWrite) return op.kind == OpKind::kRenew;
     const auto& write = static_cast<const WriteOp&>(op);
     return !write.merge && (!write.body || write.base);
+  }
+  static std::int64_t ExpectedBy(const StoreOp& op) noexcept {
+    return op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).expected : kAnyVersion;
   }
 };
 
@@ -177,10 +188,6 @@ class DOCLOCK_EXPORT Unit {
   [[nodiscard]] virtual std::int64_t floor() const noexcept { return 0; }
   /// Refuses a body that the database cannot hold. @throws DocumentException naming the member
   virtual void CheckBody(const Body&) const {}
-  /// Carries out an operation before anything is loaded, if that is one small step which does what
-  /// the rules would do; Commit stores it, and tells waiters. False: it is left pending, and
-  /// nothing has changed.
-  virtual bool Try(StoreOp&) { return false; }
   /// Fills in the documents' loaded parts. What an earlier call loaded is given up by a further
   /// one, and by a scan: it may change from then on. So nothing is decided yet when they are
   /// called. With kWriteAll it waits for documents that other clients keep, in this order, which is
@@ -208,7 +215,7 @@ class DOCLOCK_EXPORT Unit {
   }
   /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
   /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
-  /// decided, and Try has done nothing. With kWriteAll all changes are decided, and are made in
+  /// decided. With kWriteAll all changes are decided, and are made in
   /// this order; if one is refused, nothing is stored, and only that one has an outcome.
   virtual void Commit(std::span<Change> changes) = 0;
   /// With kWriteAll: the handle that StoreTraits::native names, for work in the same transaction.
@@ -246,11 +253,15 @@ class DOCLOCK_EXPORT Database {
                                            std::chrono::milliseconds default_ttl) = 0;
   /// @throws Error if the unit cannot begin by the deadline, which covers its Commit too.
   virtual std::unique_ptr<Unit> Begin(Access access, Deadline deadline) = 0;
-  /// Carries out operations that are one small step each which does what the rules would do, and
-  /// stores them. The others it leaves pending, with nothing changed. One document occurs once
-  /// among them, but for renewals. For databases where a unit costs more round trips.
+  /// Whether RunPlain can carry out operations of this kind. For databases where a unit costs more
+  /// round trips.
+  [[nodiscard]] virtual bool CanRun(rules::Plain) const noexcept { return false; }
+  /// Carries out operations of such kinds without a unit, each as the rules would, and stores them.
+  /// Leaves those pending, with nothing changed, whose documents have to be loaded. One document
+  /// occurs once among them, but for renewals. @param alone is there no other operation in the
+  /// call, of any kind?
   /// @throws Error if nothing was stored
-  virtual void Try(std::span<StoreOp* const>, Deadline) {}
+  virtual void RunPlain(std::span<const rules::PlainOp>, bool /*alone*/, Deadline) {}
   /// See Store.
   virtual std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) = 0;
   /// See Store.

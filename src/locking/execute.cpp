@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -52,10 +51,16 @@ void Settle(StoreOp& op, const Change& change) {
   op.detail = std::make_unique<OpDetail>(*change.detail);
 }
 
-/// Lets the database carry out what it can without a unit.
-void TryEach(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
+/// Lets the database carry out without a unit what it can.
+void RunPlain(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   for (StoreOp* const op : ops) Reset(*op);
-  Guarded([&] { database.Try(ops, deadline); },
+  std::vector<rules::PlainOp> plain;
+  for (StoreOp* const op : ops) {
+    const rules::Plain kind = rules::PlainOf(*op);
+    if (database.CanRun(kind)) plain.push_back({kind, op});
+  }
+  if (plain.empty()) return;
+  Guarded([&] { database.RunPlain(plain, ops.size() == 1, deadline); },
           [&](const auto& settle, bool) {
             for (StoreOp* const op : ops) {
               if (op->status == OpStatus::kPending) settle(*op);
@@ -106,28 +111,22 @@ class Step {
       : ops_(ops), alone_(alone), patience_(alone ? PatienceOf(*ops.front()) : Deadline::max()) {}
 
   void RunIn(Unit& unit) {
-    bool tried = false;
     for (StoreOp* const op : ops_) {
-      of_.push_back(kTried);  // if it throws, what it decided is not stored
-      if (unit.Try(*op)) {
-        tried = true;
-        continue;
-      }
       if (changes_.empty() || !IsOf(*op, changes_.back())) AddChange(*op);
-      of_.back() = changes_.size() - 1;
+      of_.push_back(changes_.size() - 1);
     }
-    if (!changes_.empty()) unit.Load(changes_);
+    unit.Load(changes_);
     ForEachChange([&](StoreOp& op, Change& change) {
       if (!change.blocked) Decide(op, change, unit);
     });
-    StoreIn(unit, tried);
+    StoreIn(unit);
   }
   /// @param decide see ExecuteAlone
   void RunIn(Unit& unit, const std::function<void(Unit&, Change&)>& decide) {
     AddChange(*ops_.front());
     of_.push_back(0);
     decide(unit, changes_.front());
-    StoreIn(unit, false);
+    StoreIn(unit);
   }
   /// Forgets what a unit decided that stored nothing.
   void Clear() noexcept {
@@ -142,7 +141,7 @@ class Step {
   template <class F>
   void ForEachOpen(const F& settle, bool in_doubt) {
     for (std::size_t i = 0; i < of_.size(); ++i) {
-      if (of_[i] == kTried || changes_[of_[i]].IsDecided()) Reopen(*ops_[i], in_doubt);
+      if (changes_[of_[i]].IsDecided()) Reopen(*ops_[i], in_doubt);
     }
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (ops_[i]->status == OpStatus::kPending && !NeedsItsOwn(i)) settle(*ops_[i]);
@@ -154,29 +153,25 @@ class Step {
   [[nodiscard]] bool IsRaced(std::size_t i) const noexcept { return Has(i, &Change::raced); }
 
  private:
-  static constexpr std::size_t kTried = SIZE_MAX;
-
   void AddChange(const StoreOp& op) {
     Change& change = changes_.emplace_back(op);
     change.alone = alone_;
     change.patience = patience_;
   }
-  void StoreIn(Unit& unit, bool tried) {
-    if (!tried && std::ranges::none_of(changes_, &Change::IsDecided)) return;
+  void StoreIn(Unit& unit) {
+    if (std::ranges::none_of(changes_, &Change::IsDecided)) return;
     unit.Commit(changes_);
     ForEachChange([](StoreOp& op, const Change& change) { Settle(op, change); });
   }
   [[nodiscard]] bool Has(std::size_t i, bool Change::*flag) const noexcept {
-    return i < of_.size() && of_[i] != kTried && changes_[of_[i]].*flag;
+    return i < of_.size() && changes_[of_[i]].*flag;
   }
   [[nodiscard]] bool NeedsItsOwn(std::size_t i) const noexcept {
     return !alone_ && (IsBlocked(i) || IsRaced(i));
   }
   template <class F>
   void ForEachChange(const F& use) {
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      if (of_[i] != kTried) use(*ops_[i], changes_[of_[i]]);
-    }
+    for (std::size_t i = 0; i < ops_.size(); ++i) use(*ops_[i], changes_[of_[i]]);
   }
   static bool IsOf(const StoreOp& op, const Change& change) {
     return op.collection == change.collection && *op.key == *change.key;
@@ -186,7 +181,7 @@ class Step {
   const bool alone_;
   const Deadline patience_;
   std::vector<Change> changes_;
-  std::vector<std::size_t> of_;  ///< The change of each operation, or kTried.
+  std::vector<std::size_t> of_;  ///< The change of each operation.
 };
 
 /// Carries out the operation in a unit of its own, until no other client races it.
@@ -310,7 +305,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
     if (op.if_kept == IfKept::kWaitShortly) {
       Reset(op);
     } else {
-      TryEach(database, ops, deadline);
+      RunPlain(database, ops, deadline);
     }
     if (op.status == OpStatus::kPending) ExecuteOne(database, op, deadline);
     return;
@@ -320,7 +315,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
                [](StoreOp* op) { return !IsFaulty(*op); });
   if (sound.empty()) return;
   std::stable_sort(sound.begin(), sound.end(), StandsBefore);
-  TryEach(database, sound, deadline);
+  RunPlain(database, sound, deadline);
   std::erase_if(sound, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
   for (StoreOp* const op : ExecuteBatches(database, sound, deadline)) {
     if (std::chrono::steady_clock::now() < deadline) {

@@ -77,8 +77,11 @@ class MongodbDatabase final : public locking::Database {
     return std::make_unique<mongodb::MongodbUnit>(*server_, deadline);
   }
 
-  void Try(std::span<StoreOp* const> ops, Deadline deadline) override {
-    mongodb::Execute(*server_, *clocks_, ops, mongodb::Until(deadline));
+  [[nodiscard]] bool CanRun(rules::Plain kind) const noexcept override {
+    return kind != rules::Plain::kNone;
+  }
+  void RunPlain(std::span<const rules::PlainOp> ops, bool alone, Deadline deadline) override {
+    mongodb::RunPlain(*server_, *clocks_, ops, alone, mongodb::Until(deadline));
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {

@@ -101,20 +101,22 @@ class PostgresqlDatabase final : public locking::Database {
         [&] { return std::make_unique<PostgresqlUnit>(*pool_, access, deadline, instance_, use); });
   }
 
-  void Try(std::span<StoreOp* const> ops, locking::Deadline deadline) override {
+  [[nodiscard]] bool CanRun(rules::Plain kind) const noexcept override {
+    return postgresql::UpdateOf(kind) != nullptr;
+  }
+  void RunPlain(std::span<const rules::PlainOp> ops, bool alone,
+                locking::Deadline deadline) override {
     std::vector<postgresql::ShortCut> cuts;
-    for (StoreOp* const op : ops) {
-      if (auto cut = postgresql::ShortCutOf(*op)) cuts.push_back(*std::move(cut));
+    for (const rules::PlainOp& op : ops) {
+      if (auto cut = postgresql::ShortCutOf(op)) cuts.push_back(*std::move(cut));
     }
     if (cuts.empty()) return;
-    const bool renews =
-        std::ranges::all_of(ops, [](const StoreOp* op) { return op->kind == OpKind::kRenew; });
-    if (renews) return TryRenewals(cuts, ops.size() == 1, deadline);
-    const bool alone = ops.size() == 1;
+    const bool renews = std::ranges::all_of(
+        ops, [](const rules::PlainOp& op) { return op.kind == rules::Plain::kRenew; });
+    if (renews) return TryRenewals(cuts, alone, deadline);
     const bool done = CarryOut(cuts, Pool::For::kBrief, alone, deadline);
-    if (!done && alone && ops.front()->if_kept == IfKept::kLeave) {
-      ops.front()->status = OpStatus::kKept;
-    }
+    StoreOp& first = *ops.front().op;
+    if (!done && alone && first.if_kept == IfKept::kLeave) first.status = OpStatus::kKept;
   }
 
   /// Nothing behind a pooler that gives each transaction another session: waiters poll then.

@@ -34,11 +34,13 @@ class PostgresqlStoreShortCuts : public ::testing::Test {
   void Set(const std::string& changes) {
     schema_.raw().Run("UPDATE doclock_c_things SET " + changes);
   }
-  /// Takes the short cuts of those that have one.
+  /// Takes the short cuts.
   void TryAll(std::initializer_list<StoreOp*> ops) {
     std::vector<postgresql::ShortCut> cuts;
     for (StoreOp* const op : ops) {
-      if (auto cut = postgresql::ShortCutOf(*op)) cuts.push_back(*std::move(cut));
+      const rules::Plain kind = rules::PlainOf(*op);
+      ASSERT_NE(postgresql::UpdateOf(kind), nullptr);
+      if (auto cut = postgresql::ShortCutOf({kind, op})) cuts.push_back(*std::move(cut));
     }
     postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
     postgresql::PostgresqlUnit(pool, locking::Access::kWrite,

@@ -7,8 +7,13 @@
 namespace doclock::mongodb {
 namespace {
 
-Body* InsertOf(StoreOp& op) {
-  return op.kind == OpKind::kAcquire ? &static_cast<AcquireOp&>(op).insert : nullptr;
+/// The body that counts as none if it is empty: a document that has a body is not made, and one
+/// that has none is not written.
+Body* BodyIn(StoreOp& op) {
+  const OpKind kind = op.collection->has_bodies() ? OpKind::kAcquire : OpKind::kWrite;
+  if (op.kind != kind) return nullptr;
+  return kind == OpKind::kAcquire ? &static_cast<AcquireOp&>(op).insert
+                                  : &static_cast<WriteOp&>(op).body;
 }
 
 }  // namespace
@@ -23,15 +28,14 @@ bool IsBody(const Body& body) {
 
 AsStored::AsStored(StoreOp& op)
     : op_(op), key_(op.key), stored_(KeyIn(LayoutOf(*op.collection), *op.key)) {
-  if (!op.collection->has_bodies()) return;
-  op.key = &stored_;
-  Body* const insert = InsertOf(op);
-  if (insert != nullptr && !IsBody(*insert)) insert_ = std::exchange(*insert, {});
+  if (op.collection->has_bodies()) op.key = &stored_;
+  Body* const body = BodyIn(op);
+  if (body != nullptr && !IsBody(*body)) empty_ = std::exchange(*body, {});
 }
 
 AsStored::~AsStored() {
   op_.key = key_;
-  if (insert_) *InsertOf(op_) = std::move(insert_);
+  if (empty_) *BodyIn(op_) = std::move(empty_);
 }
 
 }  // namespace doclock::mongodb

@@ -7,8 +7,8 @@ namespace doclock::mongodb {
 /// Is there more than an empty document? One that is no JSON is more.
 bool IsBody(const Body& body);
 
-/// While it lives, the operation names its document by the key in the document, and makes none that
-/// has a body.
+/// While it lives, the operation names its document by the key in the document, and gives no empty
+/// body.
 class AsStored {
  public:
   /// @param op on a collection with a layout; outlives this
@@ -21,7 +21,7 @@ class AsStored {
   StoreOp& op_;
   const Key* const key_;
   const Key stored_;
-  Body insert_;
+  Body empty_;
 };
 
 }  // namespace doclock::mongodb

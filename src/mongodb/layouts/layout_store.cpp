@@ -21,6 +21,7 @@ namespace doclock::mongodb {
 namespace {
 
 using locking::Deadline;
+using rules::Plain;
 using std::chrono::milliseconds;
 
 class LayoutCollection final : public Collection {
@@ -94,14 +95,6 @@ const char* Unpromised(const StoreOp& op) {
   });
 }
 
-/// A renewal or a release that is one statement, if nothing has changed.
-bool IsBareRelease(const StoreOp& op) {
-  if (op.kind != OpKind::kWrite) return false;
-  const auto& write = static_cast<const WriteOp&>(op);
-  const bool with_body = write.body && op.collection->has_bodies();
-  return write.write == WriteKind::kRelease && write.next == nullptr && !with_body;
-}
-
 /// The first operation on a collection with a layout; there is one.
 StoreOp& FirstOf(std::span<StoreOp* const> ops) {
   return **std::find_if(ops.begin(), ops.end(),
@@ -147,12 +140,16 @@ class LayoutDatabase final : public locking::Database {
   std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
     return std::make_unique<LayoutUnit>(server_, deadline);
   }
-  void Try(std::span<StoreOp* const> ops, Deadline deadline) override {
+  [[nodiscard]] bool CanRun(Plain kind) const noexcept override {
+    return kind == Plain::kRenew || kind == Plain::kRenewShare || kind == Plain::kRelease ||
+           kind == Plain::kEndShare;
+  }
+  void RunPlain(std::span<const rules::PlainOp> ops, bool /*alone*/, Deadline deadline) override {
     std::vector<RenewOp*> renewals;
     std::vector<WriteOp*> releases;
-    for (StoreOp* const op : ops) {
-      if (op->kind == OpKind::kRenew) renewals.push_back(static_cast<RenewOp*>(op));
-      if (IsBareRelease(*op)) releases.push_back(static_cast<WriteOp*>(op));
+    for (const auto& [kind, op] : ops) {
+      op->kind == OpKind::kRenew ? renewals.push_back(static_cast<RenewOp*>(op))
+                                 : releases.push_back(static_cast<WriteOp*>(op));
     }
     if (!releases.empty()) Release(releases, deadline);
     if (!renewals.empty()) Renew(std::move(renewals), deadline);
@@ -307,8 +304,8 @@ LayoutStore::LayoutStore(Server& server, const ClockWatch& clocks, Layouts layou
 void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
   if (Refuses(ops)) return;
   const Deadline deadline = In(budget);
-  using OfCollections = std::map<Collection*, std::vector<StoreOp*>>;
-  OfCollections renewals, releases;
+  // Renewals come first.
+  std::map<std::pair<bool, Collection*>, std::vector<StoreOp*>> at_once;
   std::vector<StoreOp*> others;
   std::deque<AsStored> as_stored;
   for (StoreOp* const op : ops) {
@@ -317,17 +314,13 @@ void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
     if (const char* const feature = Unpromised(*op)) {
       op->Fail(Errc::kRefused, RefusalText(*op->collection, feature));
     } else if (!FailIfTooShort(*op, clocks_)) {
-      const bool renews = op->kind == OpKind::kRenew;
-      auto& some = renews               ? renewals[op->collection]
-                   : IsBareRelease(*op) ? releases[op->collection]
-                                        : others;
-      some.push_back(op);
+      const bool is_plain = database().CanRun(rules::PlainOf(*op));
+      const std::pair where(op->kind != OpKind::kRenew, op->collection);
+      (is_plain ? at_once[where] : others).push_back(op);
     }
   }
   // Others wait for these, and they take one command for each collection.
-  for (const OfCollections* const at_once : {&renewals, &releases}) {
-    for (const auto& [collection, some] : *at_once) locking::Execute(database(), some, deadline);
-  }
+  for (const auto& [where, some] : at_once) locking::Execute(database(), some, deadline);
   // By itself: a grant's fence is the time of its own look.
   for (StoreOp* const op : others) {
     const Deadline end = others.size() == 1 ? deadline : PartOf(deadline);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -72,7 +73,7 @@ void LayoutUnit::Load(std::span<Change> documents) {
   std::vector<const Key*> keys;
   std::vector<Change*> others;
   for (Change& document : documents) {
-    if (attempts_.contains(document.key)) {
+    if (document.acquires) {
       LoadForAttempt(document);
     } else {
       keys.push_back(document.key);
@@ -96,10 +97,9 @@ void LayoutUnit::Load(std::span<Change> documents) {
 
 void LayoutUnit::TellVersion(const Change& document, const Reply& reply) {
   if (!document.collection->has_bodies() || document.was == nullptr) return;
-  const auto known = versions_.find(document.key);
-  const bool is_known = known != versions_.end() && known->second != kAnyVersion;
   // Between the grants before this look and those that come: see LayoutStore.
-  const std::int64_t version = is_known ? known->second : OperationTime(reply) - 1;
+  const std::int64_t version =
+      document.expected != kAnyVersion ? document.expected : OperationTime(reply) - 1;
   for (Loaded& one : loaded_) {
     if (&one == document.was) one.lock.version = version;
   }

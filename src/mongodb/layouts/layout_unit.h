@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,13 +23,6 @@ class LayoutUnit final : public locking::Unit {
   LayoutUnit(Server& server, Deadline deadline) : operations_(server, Until(deadline)) {}
 
   TimePoint Now() override { return kLookedAt; }
-  /// Does nothing, but remembers an attempt: its look is another. And the version that a writer
-  /// knows: where the document tells none, it is the holder's own count.
-  bool Try(StoreOp& op) override {
-    if (op.kind == OpKind::kAcquire) attempts_.insert(op.key);
-    if (op.kind == OpKind::kWrite) versions_[op.key] = static_cast<WriteOp&>(op).expected;
-    return false;
-  }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
@@ -46,6 +37,7 @@ class LayoutUnit final : public locking::Unit {
   };
   Loaded& Show(locking::Change& document, const bson_t& doc, std::int64_t now);
   void LoadForAttempt(locking::Change& document);
+  /// Where a document has no version, it is the holder's own count.
   void TellVersion(const locking::Change& document, const Reply& reply);
   /// Gives the changes of one command their outcomes. Of several of which some matched nothing, the
   /// server does not tell which.
@@ -55,8 +47,6 @@ class LayoutUnit final : public locking::Unit {
   void JudgeDeleted(std::span<locking::Change* const> changes, std::int64_t deleted);
 
   Operations operations_;
-  std::set<const Key*> attempts_;
-  std::map<const Key*, std::int64_t> versions_;
   std::deque<Loaded> loaded_;
 };
 

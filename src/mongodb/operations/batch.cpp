@@ -54,18 +54,18 @@ milliseconds Batch::Share(int parts) const {
   return std::min(std::max(left / parts, milliseconds(100)), left);
 }
 
-void Batch::Run(std::span<StoreOp* const> ops) {
+void Batch::Run(std::span<const rules::PlainOp> ops) {
   std::array<Statements, 3> by_verb;
   std::vector<StoreOp*> alone;
-  for (StoreOp* op : ops) {
-    if (NeedsOwnCommand(*op)) {
-      alone.push_back(op);
+  for (const rules::PlainOp& plain : ops) {
+    if (NeedsOwnCommand(plain)) {
+      alone.push_back(plain.op);
       continue;
     }
     Statement statement;
-    statement.op = op;
+    statement.op = plain.op;
     if (Build(statement)) {
-      by_verb[static_cast<std::size_t>(VerbOf(*op))].push_back(std::move(statement));
+      by_verb[static_cast<std::size_t>(VerbOf(*plain.op))].push_back(std::move(statement));
     }
   }
   for (const Verb verb : {Verb::kUpdate, Verb::kDelete, Verb::kInsert}) {
@@ -91,22 +91,27 @@ void Batch::Alone(StoreOp& op) {
 
 /// Operations that need more than one statement, or an answer that a statement among others does
 /// not get.
-bool Batch::NeedsOwnCommand(const StoreOp& op) const {
-  if (op.kind == OpKind::kAcquire) {
-    const auto& acquire = static_cast<const AcquireOp&>(op);
-    if (is_single_) return true;  // its answer shows the document
-    // An entry of its id may have been granted the lock: among others that would show as a grant
-    // by this command.
-    if (acquire.grant.queue_for.count() > 0) return true;
-    return acquire.grant.mode == LockMode::kShared || (acquire.insert && !CanUpsert(acquire));
+bool Batch::NeedsOwnCommand(const rules::PlainOp& plain) const {
+  using rules::Plain;
+  switch (plain.kind) {
+    case Plain::kTakeFree:
+      return is_single_;  // its answer shows the document
+    case Plain::kTakeAndClose:
+      return is_single_ || AsAcquire(*plain.op).insert;
+    // An entry of its id may have been granted the lock: among others that would show as a grant by
+    // this command.
+    case Plain::kJoinQueue:
+    case Plain::kTakeShare:
+    case Plain::kEndShare:
+    case Plain::kEraseAny:
+      return true;
+    case Plain::kSave:
+      return false;
+    default:
+      break;
   }
-  if (op.kind == OpKind::kWrite) {
-    const auto& write = static_cast<const WriteOp&>(op);
-    const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId;
-    return shares || write.lock_id.is_nil() || write.expected == kAnyVersion;
-  }
-  const auto& save = static_cast<const SaveOp&>(op);
-  return save.save != SaveKind::kInsert && save.expected == kAnyVersion;
+  const WriteOp& write = AsWrite(*plain.op);
+  return write.lock_id == kSharedLockId || write.lock_id.is_nil() || write.expected == kAnyVersion;
 }
 
 bool Batch::Build(Statement& statement) const {

@@ -7,6 +7,7 @@
 
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/write_command.h"
+#include "rules/plain.h"
 
 namespace doclock::mongodb {
 
@@ -16,10 +17,9 @@ namespace doclock::mongodb {
 /// that found another document.
 class Batch {
  public:
-  /// @param count of all operations that have a part of the time
-  Batch(const Operations& operations, std::size_t count)
-      : operations_(operations), is_single_(count == 1) {}
-  void Run(std::span<StoreOp* const> ops);
+  /// @param alone does no other operation have a part of the time?
+  Batch(const Operations& operations, bool alone) : operations_(operations), is_single_(alone) {}
+  void Run(std::span<const rules::PlainOp> ops);
 
  private:
   /// Has a statement taken effect?
@@ -40,7 +40,7 @@ class Batch {
   };
   using Statements = std::vector<Statement>;
 
-  [[nodiscard]] bool NeedsOwnCommand(const StoreOp& op) const;
+  [[nodiscard]] bool NeedsOwnCommand(const rules::PlainOp& plain) const;
   /// False: the operation is settled, for its body cannot be put into BSON.
   [[nodiscard]] bool Build(Statement& statement) const;
   static Verdict VerdictOn(const Statement& statement);

@@ -16,10 +16,6 @@ using std::chrono::milliseconds;
 /// Renewals in one command.
 constexpr std::size_t kMaxRenewals = 1000;
 
-bool IsLeave(const StoreOp& op) noexcept {
-  return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kLeave;
-}
-
 /// Renewals of one length of lease and one mode. They have connections of their own, and no more
 /// time than lets the next renewal come early enough.
 void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
@@ -45,23 +41,24 @@ bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks) {
   return true;
 }
 
-void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const> ops,
-             milliseconds budget) {
+void RunPlain(Server& server, const ClockWatch& clocks, std::span<const rules::PlainOp> ops,
+              bool alone, milliseconds budget) {
   std::map<std::tuple<Collection*, milliseconds, LockMode>, std::vector<RenewOp*>> renewals;
-  std::map<Collection*, std::vector<StoreOp*>> others;
-  for (StoreOp* op : ops) {
-    if (FailIfTooShort(*op, clocks)) continue;
-    if (op->kind == OpKind::kRenew) {
-      auto& renewal = static_cast<RenewOp&>(*op);
-      renewals[{op->collection, renewal.ttl, renewal.mode}].push_back(&renewal);
-    } else if (op->kind != OpKind::kRead && !IsLeave(*op)) {
-      others[op->collection].push_back(op);
+  std::map<Collection*, std::vector<rules::PlainOp>> others;
+  for (const rules::PlainOp& plain : ops) {
+    StoreOp& op = *plain.op;
+    if (FailIfTooShort(op, clocks)) continue;
+    if (op.kind == OpKind::kRenew) {
+      auto& renewal = static_cast<RenewOp&>(op);
+      renewals[{op.collection, renewal.ttl, renewal.mode}].push_back(&renewal);
+    } else {
+      others[op.collection].push_back(plain);
     }
   }
   for (const auto& [where, some] : renewals) Renew(server, some, budget);
   if (others.empty()) return;
   Operations operations(server, budget);
-  for (const auto& [collection, some] : others) Batch(operations, ops.size()).Run(some);
+  for (const auto& [collection, some] : others) Batch(operations, alone).Run(some);
 }
 
 }  // namespace doclock::mongodb

@@ -6,6 +6,7 @@
 #include "doclock/store.h"
 #include "mongodb/client/clocks.h"
 #include "mongodb/client/server.h"
+#include "rules/plain.h"
 
 namespace doclock::mongodb {
 
@@ -13,9 +14,9 @@ namespace doclock::mongodb {
 /// difference of the members' clocks. Returns whether it did.
 bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks);
 
-/// See locking::Database::Try. Leaves pending what the program has to decide: reads, what waiters
-/// leave, and writes that did not find what they expected.
-void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const> ops,
-             std::chrono::milliseconds budget);
+/// See locking::Database::RunPlain. Leaves those writes pending that did not find what they
+/// expected.
+void RunPlain(Server& server, const ClockWatch& clocks, std::span<const rules::PlainOp> ops,
+              bool alone, std::chrono::milliseconds budget);
 
 }  // namespace doclock::mongodb

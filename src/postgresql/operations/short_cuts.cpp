@@ -5,7 +5,6 @@
 
 #include "doclock/errors.h"
 #include "doclock/store/operations.h"
-#include "postgresql/tables/postgresql_collection.h"
 #include "postgresql/tables/rows.h"
 #include "postgresql/tables/texts.h"
 
@@ -15,25 +14,6 @@ namespace {
 PostgresqlCollection& CollectionOf(const StoreOp& op) {
   return static_cast<PostgresqlCollection&>(*op.collection);
 }
-
-/// One that waits in a queue has met a lock that is not free.
-const RowUpdate* UpdateOf(const AcquireOp& op) {
-  const bool plain = op.grant.mode == LockMode::kExclusive && op.grant.queue_for.count() == 0 &&
-                     op.grant.min_hold.count() == 0;
-  return plain ? &CollectionOf(op).take_free : nullptr;
-}
-const RowUpdate* UpdateOf(const RenewOp& op) {
-  return op.mode == LockMode::kExclusive ? &CollectionOf(op).renew : nullptr;
-}
-const RowUpdate* UpdateOf(const WriteOp& op) {
-  if (op.mode != LockMode::kExclusive || op.merge) return nullptr;
-  const PostgresqlCollection& collection = CollectionOf(op);
-  if (op.write == WriteKind::kCheckpoint) return op.body ? &collection.checkpoint : nullptr;
-  if (op.write != WriteKind::kRelease) return nullptr;
-  if (op.next == nullptr) return &collection.release;
-  return op.next->min_hold.count() == 0 ? &collection.hand_over : nullptr;
-}
-const RowUpdate* UpdateOf(const StoreOp&) { return nullptr; }
 
 void Add(Parameters& parameters, const AcquireOp& op) { AddGrant(parameters, op.grant); }
 void Add(Parameters& parameters, const RenewOp& op) {
@@ -62,26 +42,40 @@ void Show(AcquireOp& op, const Result& result, int row) {
 void Show(WriteOp& op, const Result& result, int row) { op.version = VersionAt(result, row); }
 void Show(StoreOp&, const Result&, int) {}
 
-bool Frees(const WriteOp& op) noexcept {
-  return op.write == WriteKind::kRelease && op.next == nullptr;
-}
-bool Frees(const StoreOp&) noexcept { return false; }
-
 }  // namespace
 
-std::optional<ShortCut> ShortCutOf(StoreOp& op) {
-  return Visit(op, [](auto& one) -> std::optional<ShortCut> {
-    const RowUpdate* const update = UpdateOf(one);
-    if (update == nullptr) return std::nullopt;
-    ShortCut cut{&one, update, {}, Frees(one)};
-    AddKey(cut.parameters, *one.key);
-    try {
-      Add(cut.parameters, one);
-    } catch (const DocumentException&) {  // the long way tells
-      return std::nullopt;
-    }
-    return cut;
-  });
+const RowUpdate PostgresqlCollection::*UpdateOf(rules::Plain kind) noexcept {
+  using rules::Plain;
+  switch (kind) {
+    case Plain::kTakeFree:
+      return &PostgresqlCollection::take_free;
+    case Plain::kRenew:
+      return &PostgresqlCollection::renew;
+    case Plain::kRelease:
+    case Plain::kWriteAndRelease:
+      return &PostgresqlCollection::release;
+    case Plain::kCheckpoint:
+      return &PostgresqlCollection::checkpoint;
+    case Plain::kHandOver:
+      return &PostgresqlCollection::hand_over;
+    default:
+      return nullptr;
+  }
+}
+
+std::optional<ShortCut> ShortCutOf(const rules::PlainOp& plain) {
+  const auto update = UpdateOf(plain.kind);
+  ShortCut cut{.op = plain.op,
+               .update = &(CollectionOf(*plain.op).*update),
+               .parameters = {},
+               .frees = update == &PostgresqlCollection::release};
+  AddKey(cut.parameters, *plain.op->key);
+  try {
+    Visit(*plain.op, [&](const auto& one) { Add(cut.parameters, one); });
+  } catch (const DocumentException&) {
+    return std::nullopt;
+  }
+  return cut;
 }
 
 void Doubt(const ShortCut& cut, std::int64_t floor, const std::string& text) {

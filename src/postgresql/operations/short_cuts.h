@@ -6,10 +6,13 @@
 
 #include "doclock/store/operation.h"
 #include "postgresql/client/values.h"
+#include "postgresql/tables/postgresql_collection.h"
+#include "rules/plain.h"
 
 namespace doclock::postgresql {
 
-class RowUpdate;
+/// Returns the update of this kind of operation; null: there is none.
+const RowUpdate PostgresqlCollection::*UpdateOf(rules::Plain kind) noexcept;
 
 /// An update that decides an operation as the rules would, or finds nothing to do: an exclusive
 /// lock of a document that is free, and the renewal, release, hand-over or checkpoint of one that
@@ -21,8 +24,9 @@ struct ShortCut {
   bool frees;  ///< Does it free the lock?
 };
 
-/// Nothing: the operation needs the long way.
-std::optional<ShortCut> ShortCutOf(StoreOp& op);
+/// Returns the short cut of a kind that has an update; nothing: the body has no room in `jsonb`, of
+/// which the long way tells.
+std::optional<ShortCut> ShortCutOf(const rules::PlainOp& plain);
 
 /// Whether it was carried out is not known. @param floor of the versions that it would give
 void Doubt(const ShortCut& cut, std::int64_t floor, const std::string& text);

@@ -1,4 +1,4 @@
-#include "mongodb/rules/decide.h"
+#include "plain/decide.h"
 
 #include "rules/acquire.h"
 #include "rules/fault.h"
@@ -6,7 +6,7 @@
 #include "rules/looking.h"
 #include "rules/save.h"
 
-namespace doclock::mongo_rules_test {
+namespace doclock::plain_test {
 namespace {
 
 void Put(Record& record, const Body& body, bool merge) {
@@ -158,4 +158,4 @@ std::string ResultOf(const StoreOp& op) {
   return text + With(op, [](const auto& one) { return Result(one); });
 }
 
-}  // namespace doclock::mongo_rules_test
+}  // namespace doclock::plain_test

@@ -1,4 +1,4 @@
-#include "mongodb/rules/cases.h"
+#include "plain/cases.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace doclock::mongo_rules_test {
+namespace doclock::plain_test {
 namespace {
 
 using rules::LockState;
@@ -31,9 +31,7 @@ class Dice {
   Uuid IdOf(const int (&ids)[kSize]) {
     return Id(Of(ids));
   }
-  [[nodiscard]] Uuid Id(int id) const {
-    return id == 0 ? Uuid{} : mongo_rules_test::IdOf(id, number_);
-  }
+  [[nodiscard]] Uuid Id(int id) const { return id == 0 ? Uuid{} : plain_test::IdOf(id, number_); }
 
   int Below(int bound) { return static_cast<int>(engine_() % static_cast<unsigned>(bound)); }
   bool OneIn(int n) { return Below(n) == 0; }
@@ -264,6 +262,8 @@ class Asking {
   }
 
   Uuid HolderId() {
+    const bool is_held = lock().HasLockId() && !lock().IsShared();
+    if (is_held && dice_.OneIn(2)) return lock().lock_id;
     if (dice_.OneIn(4)) return dice_.IdOf(kWaiters);
     if (dice_.OneIn(20)) return dice_.OneIn(2) ? Uuid{} : kSharedLockId;
     if (dice_.OneIn(8)) return dice_.IdOf(kShares);
@@ -361,7 +361,6 @@ class Asking {
 Case::Case(std::uint64_t number)
     : seed(number), key("case " + std::to_string(number)), alone(number % 2 == 0) {
   Dice dice(seed, seed);
-  dialect = {dice.OneIn(3), dice.OneIn(3), dice.OneIn(3), dice.OneIn(6)};
   if (!dice.OneIn(8)) before = RandomRecord(dice, static_cast<int>(seed % 1'000'000'000));
 }
 
@@ -377,4 +376,4 @@ std::unique_ptr<Operation> AcquireOf(const Case& one, Collection& collection) {
   return Asking(one, collection).Acquire(LockMode::kExclusive);
 }
 
-}  // namespace doclock::mongo_rules_test
+}  // namespace doclock::plain_test

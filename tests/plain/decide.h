@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "mongodb/rules/record.h"
+#include "plain/record.h"
 
-namespace doclock::mongo_rules_test {
+namespace doclock::plain_test {
 
 /// What src/rules/ decides: does the operation to the document as any store over the rules would,
 /// and fills in the result.
@@ -16,4 +16,4 @@ std::string RequestOf(const StoreOp& op);
 /// What the caller is told, for comparisons.
 std::string ResultOf(const StoreOp& op);
 
-}  // namespace doclock::mongo_rules_test
+}  // namespace doclock::plain_test

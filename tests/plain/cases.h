@@ -6,9 +6,9 @@
 #include <random>
 #include <string>
 
-#include "mongodb/rules/record.h"
+#include "plain/record.h"
 
-namespace doclock::mongo_rules_test {
+namespace doclock::plain_test {
 
 /// A document and an operation on it, both made from one number: few ids, few moments, few
 /// versions, so that they often mean the same.
@@ -18,8 +18,7 @@ struct Case {
   std::uint64_t seed;
   Key key;
   std::optional<Record> before;  ///< None: there is no such document.
-  Dialect dialect;
-  bool alone;  ///< Its operation is executed by itself, not among others.
+  bool alone;                    ///< Its operation is executed by itself, not among others.
 };
 
 /// An operation with what it points at.
@@ -36,4 +35,4 @@ std::unique_ptr<Operation> InterventionOf(const Case& one, Collection& collectio
 /// One that takes the lock exclusively, if it can be had now.
 std::unique_ptr<Operation> AcquireOf(const Case& one, Collection& collection);
 
-}  // namespace doclock::mongo_rules_test
+}  // namespace doclock::plain_test
