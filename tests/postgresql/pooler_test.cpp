@@ -190,9 +190,16 @@ TEST_F(PostgresqlPooler, RefusesWhatItCannotDoAtTheOpening) {
   const Pooler statements("statement", schema_.name(), kPort);
   expect_refused(statements.url(), "pool_mode");
   expect_refused(url() + "?options=-csearch_path%3D" + schema_.name(), "take options out");
+  {
+    const Pooler hiding("session", "public", kPort, "ignore_startup_parameters = options\n");
+    for (const char* const option : {"-csearch_path", "--Search-Path"}) {
+      expect_refused(hiding.url() + "?options=" + option + "%3D" + schema_.name(),
+                     "the pooler ignores the search_path");
+    }
+  }
+  // It has that one anyway.
   const Pooler hiding("session", schema_.name(), kPort, "ignore_startup_parameters = options\n");
-  expect_refused(hiding.url() + "?options=-csearch_path%3D" + schema_.name(),
-                 "the pooler ignores the search_path");
+  EXPECT_NO_THROW(OpenPostgresqlStore(hiding.url() + "?options=-csearch_path%3D" + schema_.name()));
   expect_refused(url().substr(0, url().rfind('/')) + "/nonesuch", "no such database");
 }
 

@@ -305,10 +305,19 @@ bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
 }
 
 void Connection::RequireSearchPath(Deadline deadline) {
-  const std::string_view options = PQoptions(connection_);
-  if (options.find("search_path") == options.npos) return;
-  SendOnce("SELECT source = 'client' FROM pg_settings WHERE name = 'search_path' AND " +
-           std::string(kByPrimary));
+  const std::string options = PQoptions(connection_);
+  std::string names = options;  // the server takes -c search-path= and --SEARCH_PATH= too
+  for (char& c : names) {
+    if (c == '-') c = '_';
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (names.find("search_path") == names.npos) return;
+  // A pooler that passes it on may do so by SET, or not, if it is the session's anyway.
+  SendOnce(
+      "SELECT source = 'client' OR strpos($1, setting) > 0 FROM pg_settings"
+      " WHERE name = 'search_path' AND " +
+          std::string(kByPrimary),
+      Parameters().Text(options));
   if (Run(deadline).back().Number(0, 0) != 0) return;
   lost_ = true;
   Loss loss(
