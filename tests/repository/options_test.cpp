@@ -54,6 +54,7 @@ void AddLockOptions(BadOptions& rows, const LockingRepository<Saga>& sagas) {
       {"hold_while_waiting", {.hold_while_waiting = kNan}},
       {"owner", {.owner = kLongName}},
       {"owner", {.owner = "\xff"}},
+      {"group", {.group = kLongName}},
   };
   for (const auto& [field, options] : bad) {
     const std::vector<std::function<void(const LockOptions&)>> verbs = {

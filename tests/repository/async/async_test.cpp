@@ -276,14 +276,5 @@ TEST_P(AsyncTest, ADeferredOperationStartsWhenItIsCalled) {
   EXPECT_TRUE(outcome.result.held());
 }
 
-TEST_P(AsyncTest, ClosingCompletesEveryWait) {
-  auto held = sagas.Lock({"42", Saga{"42"}});
-  auto wait = sagas.LockAsync("42", {.wait = kForever});
-  clock->RunPending();
-  manager.Close();
-  EXPECT_EQ(CodeOf([&] { (void)wait.get(); }), Errc::kCancelled);
-  EXPECT_FALSE(held.held());
-}
-
 }  // namespace
 }  // namespace doclock

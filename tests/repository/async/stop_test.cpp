@@ -9,11 +9,7 @@ namespace {
 /// A stop request during a blocking wait, in virtual time.
 class StopTest : public RepositoryTest {
  protected:
-  void SetUp() override { sagas.Insert(Saga{"42"}); }
-  void TearDown() override {
-    EXPECT_EQ(clock->Now() - begin_, 3s) << "no caller waited for longer";
-  }
-
+  void SetUp() override { sagas.Insert(Saga{"42", "42"}); }
   /// The code of what `wait` throws when it is stopped after three seconds.
   std::optional<Errc> Stopped(const std::function<void(std::stop_token)>& wait) {
     std::stop_source stop;
@@ -22,63 +18,35 @@ class StopTest : public RepositoryTest {
     return CodeOf([&] { wait(stop.get_token()); });
   }
 
- private:
   std::shared_ptr<Runtime> runtime_ = clock->runtime();
   TimePoint begin_{};
 };
 DOCLOCK_FOR_ALL_STORES(StopTest);
 
-TEST_P(StopTest, EndsLock) {
-  auto held = sagas.Lock("42");
-  EXPECT_EQ(Stopped([&](auto stop) { (void)sagas.Lock("42", {.wait = kForever}, stop); }),
-            Errc::kCancelled);
-}
-
-TEST_P(StopTest, EndsTryLock) {
-  auto held = sagas.Lock("42");
-  EXPECT_EQ(Stopped([&](auto stop) { (void)sagas.TryLock("42", {.wait = kForever}, stop); }),
-            Errc::kCancelled);
-}
-
-TEST_P(StopTest, EndsTryLockAllAndGivesBackWhatItHolds) {
+TEST_P(StopTest, EndsEveryWaitThatHasNoEnd) {
   sagas.Insert(Saga{"41"});
   auto held = sagas.Lock("42");
-  EXPECT_EQ(Stopped([&](auto stop) {
-              (void)sagas.TryLockAll({"41", "42"}, {.wait = kForever}, stop);
-            }),
-            Errc::kCancelled);
-  clock->RunPending();
-  EXPECT_FALSE(IsLocked("41"));
-  EXPECT_EQ(Version("41"), 3) << "it was locked";
-}
-
-TEST_P(StopTest, EndsTryLockNext) {
-  auto held = sagas.Lock("42");
-  EXPECT_EQ(
-      Stopped([&](auto stop) { (void)sagas.TryLockNext(Filter{}, {.wait = kForever}, stop); }),
-      Errc::kCancelled);
-}
-
-TEST_P(StopTest, EndsWith) {
-  auto held = sagas.Lock("42");
-  bool called = false;
-  EXPECT_EQ(Stopped([&](auto stop) {
-              sagas.With(
-                  "42", [&](Saga&) { called = true; }, {.wait = kForever}, stop);
-            }),
-            Errc::kCancelled);
-  EXPECT_FALSE(called);
-}
-
-TEST_P(StopTest, EndsUpdate) {
-  auto held = sagas.Lock("42");
-  bool called = false;
-  EXPECT_EQ(Stopped([&](auto stop) {
-              sagas.Update(
-                  "42", [&](Saga&) { called = true; }, stop);
-            }),
-            Errc::kCancelled);
-  EXPECT_FALSE(called);
+  const LockOptions forever{.wait = kForever};
+  const Filter of_42 = Filter{}.Equal("step", "42");
+  const auto must_not_run = [](Saga&) { ADD_FAILURE() << "it has no lock"; };
+  const std::pair<const char*, std::function<void(std::stop_token)>> waits[] = {
+      {"Lock", [&](auto stop) { (void)sagas.Lock("42", forever, stop); }},
+      {"TryLock", [&](auto stop) { (void)sagas.TryLock("42", forever, stop); }},
+      {"TryLockAll",
+       [&](auto stop) {
+         (void)sagas.TryLockAll({"41", "42"}, forever, stop);
+       }},
+      {"TryLockNext", [&](auto stop) { (void)sagas.TryLockNext(of_42, forever, stop); }},
+      {"With", [&](auto stop) { sagas.With("42", must_not_run, forever, stop); }},
+      {"Update", [&](auto stop) { sagas.Update("42", must_not_run, stop); }},
+  };
+  for (const auto& [name, wait] : waits) {
+    EXPECT_EQ(Stopped(wait), Errc::kCancelled) << name;
+    EXPECT_EQ(clock->Now() - begin_, 3s) << name;
+    clock->RunPending();
+    EXPECT_FALSE(IsLocked("41")) << name;
+  }
+  EXPECT_EQ(Version("41"), 3) << "locked by TryLockAll, and given back";
 }
 
 /// A stop request while other threads wait.

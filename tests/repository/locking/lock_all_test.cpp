@@ -1,6 +1,5 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <thread>
 
 #include "engine/runtime/passing_runtime.h"
 #include "repository/support/harness.h"
@@ -50,67 +49,9 @@ class LockAllTest : public RepositoryTest {
 };
 DOCLOCK_FOR_ALL_STORES(LockAllTest);
 
-TEST_P(LockAllTest, LocksEachKeyOnceInOrder) {
-  auto all = sagas.LockAll({"c", "a", "b", "a"});
-  ASSERT_EQ(all.size(), 3U);
-  EXPECT_EQ(all[0]->id, "a");
-  EXPECT_EQ(all[1]->id, "b");
-  EXPECT_EQ(all[2]->id, "c");
-  for (auto& saga : all) saga.Release();
-}
-
 TEST_P(LockAllTest, NoKeysAreNoLocks) {
   EXPECT_TRUE(sagas.LockAll({}).empty());
   EXPECT_TRUE(Get(sagas.LockAllAsync({})).empty());
-}
-
-TEST_P(LockAllTest, IsAllOrNothing) {
-  auto b = sagas.Lock("b");
-  try {
-    (void)sagas.LockAll({"a", "b", "c"});
-    FAIL();
-  } catch (const LockException& error) {
-    EXPECT_EQ(error.errc(), Errc::kBusy);
-    EXPECT_NE(std::string(error.what()).find("'b'"), std::string::npos);
-  }
-  EXPECT_FALSE(sagas.TryLockAll({"a", "b", "c"}));
-  EXPECT_FALSE(Get(sagas.TryLockAllAsync({"a", "b", "c"})));
-  clock->RunPending();
-  EXPECT_FALSE(IsLocked("a"));
-  EXPECT_FALSE(IsLocked("c"));
-}
-
-TEST_P(LockAllTest, AMissingDocumentIsNamed) {
-  try {
-    (void)sagas.LockAll({"a", "missing"});
-    FAIL();
-  } catch (const NotFoundException& error) {
-    EXPECT_NE(std::string(error.what()).find("missing"), std::string::npos);
-  }
-  EXPECT_THROW((void)sagas.TryLockAll({"missing"}), NotFoundException);
-  clock->RunPending();
-  EXPECT_FALSE(IsLocked("a"));
-}
-
-TEST_P(LockAllTest, OneTimeoutForAllTogether) {
-  LockingRepository<Saga> others(AnotherManager(), "sagas");
-  auto a = others.Lock("a", {.ttl = 4s, .renew = false});
-  auto b = others.Lock("b", {.ttl = 8s, .renew = false});
-  auto c = others.Lock("c", {.ttl = 1h, .renew = false});
-  const auto begin = clock->Now();
-  EXPECT_EQ(CodeOf([&] { (void)sagas.LockAll({"a", "b", "c"}, {.wait = 12s}); }), Errc::kTimedOut);
-  EXPECT_GE(clock->Now() - begin, 12s);
-  EXPECT_LT(clock->Now() - begin, 14s);
-}
-
-TEST_P(LockAllTest, WaitsAsynchronously) {
-  auto b = sagas.Lock("b");
-  auto all = sagas.LockAllAsync({"a", "b"}, {.wait = kForever});
-  clock->Advance(1min);
-  EXPECT_EQ(all.wait_for(0s), std::future_status::timeout);
-  b.Release();
-  clock->RunPending();
-  EXPECT_EQ(Get(std::move(all)).size(), 2U);
 }
 
 TEST_P(LockAllTest, ALeaseThatEndedMeanwhileIsLost) {
@@ -129,49 +70,6 @@ TEST_P(LockAllTest, CancellationGivesBackWhatItHoldsAlready) { CancelHalfWay(sag
 TEST_P(LockAllTest, CancellationWorksHoweverFastTheFirstLocksCome) {
   const LockManager eager(store, {.runtime = std::make_shared<EagerRuntime>(clock->runtime())});
   CancelHalfWay(LockingRepository<Saga>(eager, "sagas"));
-}
-
-class LockAllThreadsTest : public ThreadsTest {};
-DOCLOCK_FOR_ALL_STORES(LockAllThreadsTest);
-
-TEST_P(LockAllThreadsTest, CallersOfTheSameKeysNeverWaitForEachOther) {
-  constexpr int kThreads = 4, kRounds = 25;
-  const LockingRepository<Saga> sagas(manager, "sagas");
-  for (const char* key : {"a", "b", "c"}) sagas.Insert(Saga{key});
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back(
-          [&, keys = t % 2 ? std::vector<Key>{"a", "b", "c"} : std::vector<Key>{"c", "a", "b"}] {
-            for (int i = 0; i < kRounds; ++i) {
-              auto all = sagas.LockAllAsync(keys, {.wait = kForever}).get();
-              for (auto& saga : all) {
-                ++saga->attempts;
-                saga.Release();
-              }
-            }
-          });
-    }
-  }
-  for (const char* key : {"a", "b", "c"}) {
-    EXPECT_EQ((*sagas.Find(key))->attempts, kThreads * kRounds);
-  }
-}
-
-TEST_P(LockAllTest, AStopRequestGivesBackWhatItHoldsAlready) {
-  const std::shared_ptr<Runtime> runtime = clock->runtime();
-  auto b = sagas.Lock("b");
-  std::stop_source stop;
-  runtime->Schedule(clock->Now() + 3s, [&] { stop.request_stop(); });
-  EXPECT_EQ(CodeOf([&] {
-              (void)sagas.LockAll({"a", "b"}, {.wait = kForever}, stop.get_token());
-            }),
-            Errc::kCancelled);
-  clock->RunPending();
-  EXPECT_FALSE(IsLocked("a"));
-  EXPECT_EQ(Version("a"), 3) << "locked once, given back once";
-  b.Release();
-  EXPECT_TRUE(sagas.TryLock("b"));
 }
 
 }  // namespace

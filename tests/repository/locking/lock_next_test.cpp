@@ -42,23 +42,6 @@ TEST_P(LockNextTest, TakesTheFirstFreeDocumentThatMatches) {
   EXPECT_EQ(Get(jobs.LockNextAsync(DueBy(5)))->id, "first");
 }
 
-TEST_P(LockNextTest, NothingInTimeIsNotFound) {
-  EXPECT_THROW((void)jobs.LockNext(DueBy(5), {.wait = 3s}), NotFoundException);
-  EXPECT_FALSE(jobs.TryLockNext(DueBy(5), {.wait = 3s}));
-  EXPECT_THROW((void)Get(jobs.LockNextAsync(DueBy(5), {.wait = 3s})), NotFoundException);
-}
-
-TEST_P(LockNextTest, WaitsUntilOneIsFree) {
-  jobs.Insert(Job{"a"});
-  auto first = jobs.LockNext(DueBy(5));
-  auto next = jobs.LockNextAsync(DueBy(5), {.wait = kForever});
-  clock->Advance(10s);
-  EXPECT_EQ(next.wait_for(0s), std::future_status::timeout);
-  first.Discard();
-  clock->Advance(2s);
-  EXPECT_EQ(Get(std::move(next))->id, "a");
-}
-
 class LockNextThreadsTest : public ThreadsTest {};
 DOCLOCK_FOR_ALL_STORES(LockNextThreadsTest);
 

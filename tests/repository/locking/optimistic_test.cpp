@@ -6,21 +6,6 @@ namespace {
 class OptimisticTest : public RepositoryTest {};
 DOCLOCK_FOR_ALL_STORES(OptimisticTest);
 
-TEST_P(OptimisticTest, InsertMakesADocumentOnce) {
-  const auto version = sagas.Insert(Saga{"42", "new"});
-  EXPECT_EQ(sagas.Find("42")->version(), version);
-  EXPECT_THROW(sagas.Insert(Saga{"42", "other"}), ConflictException);
-  EXPECT_THROW((void)Get(sagas.InsertAsync(Saga{"42"})), ConflictException);
-  EXPECT_EQ((*Stored("42"))["step"], "new");
-  EXPECT_GT(Get(sagas.InsertAsync("43", Saga{"43"})), 0);
-}
-
-TEST_P(OptimisticTest, FindGivesNothingForAMissingDocument) {
-  EXPECT_FALSE(sagas.Find("42"));
-  EXPECT_FALSE(Get(sagas.FindAsync("42")));
-  EXPECT_TRUE(sagas.Find(Filter{}).empty());
-}
-
 TEST_P(OptimisticTest, FindByFilterIsInItsOrder) {
   for (int i = 0; i < 5; ++i) sagas.Insert(Saga{std::to_string(i), i % 2 ? "odd" : "even", -i});
   std::vector<std::string> ids;
@@ -84,16 +69,6 @@ TEST_P(OptimisticTest, SaveMeetsAnotherVersion) {
   EXPECT_EQ((*Stored("42"))["step"], "new");
 }
 
-TEST_P(OptimisticTest, SaveMeetsTheNextLifeOfTheDocument) {
-  sagas.Insert(Saga{"42", "first life"});
-  auto mine = sagas.Find("42");
-  sagas.Erase("42");
-  EXPECT_THROW(sagas.Save(*mine), NotFoundException);
-  sagas.Insert(Saga{"42", "second life"});
-  EXPECT_THROW(sagas.Save(*mine), ConflictException);
-  EXPECT_EQ((*Stored("42"))["step"], "second life");
-}
-
 TEST_P(OptimisticTest, AFieldThatTNoLongerHasDisappears) {
   Put("42", {{"note", "text"}, {"foreign", 1}}, "notes");
   const LockingRepository<Note> notes(manager, "notes");
@@ -107,31 +82,6 @@ TEST_P(OptimisticTest, AFieldThatTNoLongerHasDisappears) {
   (*note)->note.reset();
   EXPECT_TRUE(notes.TrySave(*note));
   EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}}));
-}
-
-TEST_P(OptimisticTest, SaveUnderALiveLockIsRefused) {
-  auto lock = sagas.Lock({"42", Saga{"42", "new"}});
-  auto mine = sagas.Find("42");
-  EXPECT_TRUE(mine->locked());
-  (*mine)->step = "intruder";
-  EXPECT_EQ(CodeOf([&] { sagas.Save(*mine); }), Errc::kBusy);
-  EXPECT_FALSE(sagas.TrySave(*mine));
-  EXPECT_EQ(CodeOf([&] { sagas.Erase("42"); }), Errc::kBusy);
-  EXPECT_EQ(CodeOf([&] { sagas.Erase(*mine); }), Errc::kBusy);
-  EXPECT_EQ((*Stored("42"))["step"], "new");
-  lock.Release();
-}
-
-TEST_P(OptimisticTest, SaveOverAnExpiredLockEndsTheStaleHoldersRight) {
-  auto stale = sagas.Lock({"42", Saga{"42", "new"}});
-  ExpireLock(*store, "sagas", "42");
-  auto mine = sagas.Find("42");
-  EXPECT_FALSE(mine->locked());
-  (*mine)->step = "saved";
-  sagas.Save(*mine);
-  stale->step = "stale";
-  EXPECT_EQ(CodeOf([&] { stale.Release(); }), Errc::kLost);
-  EXPECT_EQ((*Stored("42"))["step"], "saved");
 }
 
 TEST_P(OptimisticTest, EraseDeletes) {

@@ -8,47 +8,6 @@ namespace {
 class ReleaseTest : public RepositoryTest {};
 DOCLOCK_FOR_ALL_STORES(ReleaseTest);
 
-TEST_P(ReleaseTest, WritesTheStateAndClearsTheLock) {
-  auto saga = sagas.Lock({"42", Saga{"42", "new"}});
-  saga->step = "paid";
-  saga.Release();
-  EXPECT_FALSE(saga.held());
-  EXPECT_EQ(saga->step, "paid");
-  EXPECT_EQ(Stored("42"), json({{"step", "paid"}, {"attempts", 0}}));
-  EXPECT_FALSE(IsLocked("42"));
-}
-
-TEST_P(ReleaseTest, IsOneStepOfTheStore) {
-  auto saga = sagas.Lock({"42", Saga{"42", "new"}});
-  saga->step = "paid";
-  store->Reset();
-  saga.Release();
-  EXPECT_EQ(store->Count(OpKind::kWrite), 1);
-  EXPECT_EQ(store->Calls(), 1);
-}
-
-TEST_P(ReleaseTest, SaveWritesAndKeepsTheLock) {
-  auto saga = sagas.Lock({"42", Saga{"42", "new"}});
-  saga->step = "half";
-  clock->Advance(5s);
-  saga.Save();
-  EXPECT_TRUE(saga.held());
-  EXPECT_EQ((*Stored("42"))["step"], "half");
-  EXPECT_TRUE(IsLocked("42"));
-  EXPECT_GT(saga.Remaining(), 29s);
-  saga->step = "whole";
-  saga.Release();
-  EXPECT_EQ((*Stored("42"))["step"], "whole");
-}
-
-TEST_P(ReleaseTest, DiscardWritesNothing) {
-  auto saga = sagas.Lock({"42", Saga{"42", "new"}});
-  saga->step = "paid";
-  saga.Discard();
-  EXPECT_EQ((*Stored("42"))["step"], "new");
-  EXPECT_FALSE(IsLocked("42"));
-}
-
 TEST_P(ReleaseTest, RevertGivesTheEntityBackAsItIsStored) {
   Put("42", {{"step", "new"}, {"foreign", 1}});
   auto saga = sagas.Lock("42");
@@ -78,58 +37,6 @@ TEST_P(ReleaseTest, RevertKeepsTheLockThatTheEntityCarries) {
   order.Revert();
   EXPECT_EQ(order->total, 30);
   EXPECT_EQ(order->lock.id, order.lock_id());
-}
-
-TEST_P(ReleaseTest, EraseEndsTheDocument) {
-  auto saga = sagas.Lock({"42", Saga{"42"}});
-  saga.Erase();
-  EXPECT_FALSE(saga.held());
-  EXPECT_FALSE(Stored("42"));
-  EXPECT_TRUE(sagas.Lock({"42", Saga{"42"}}).created());
-}
-
-TEST_P(ReleaseTest, TwiceIsALogicError) {
-  auto saga = sagas.Lock({"42", Saga{"42", "new"}});
-  saga.Release();
-  store->Reset();
-  saga->step = "again";
-  EXPECT_THROW(saga.Release(), std::logic_error);
-  EXPECT_THROW(saga.Save(), std::logic_error);
-  EXPECT_THROW(saga.Discard(), std::logic_error);
-  EXPECT_THROW(saga.Erase(), std::logic_error);
-  EXPECT_THROW(saga.Detach(), std::logic_error);
-  EXPECT_EQ(Writes(), 0);
-}
-
-TEST_P(ReleaseTest, OfAnExpiredLeaseIsLostAndWritesNothing) {
-  auto saga = sagas.Lock({"42", Saga{"42", "new"}}, {.renew = false});
-  saga->step = "late";
-  clock->Jump(1min);
-  store->Reset();
-  EXPECT_EQ(CodeOf([&] { saga.Release(); }), Errc::kLost);
-  EXPECT_EQ(Writes(), 0);
-  EXPECT_FALSE(saga.held());
-  EXPECT_EQ((*Stored("42"))["step"], "new");
-}
-
-TEST_P(ReleaseTest, OfALockThatWasTakenIsLostAndWritesNothing) {
-  auto saga = sagas.Lock({"42", Saga{"42", "new"}});
-  saga->step = "late";
-  StealLock(*store, "sagas", "42");
-  EXPECT_EQ(CodeOf([&] { saga.Release(); }), Errc::kLost);
-  EXPECT_EQ((*Stored("42"))["step"], "new");
-  EXPECT_TRUE(IsLocked("42"));
-  EXPECT_FALSE(saga.held());
-}
-
-TEST_P(ReleaseTest, ARefusedWriteLeavesTheLockHeld) {
-  auto saga = sagas.Lock({"42", Saga{"42", "new"}});
-  saga->step = "paid";
-  store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite});
-  EXPECT_EQ(CodeOf([&] { saga.Release(); }), Errc::kRefused);
-  EXPECT_TRUE(saga.held());
-  saga.Release();
-  EXPECT_EQ((*Stored("42"))["step"], "paid");
 }
 
 TEST_P(ReleaseTest, AUniqueIndexLeavesTheLockHeldToBeMended) {
@@ -165,17 +72,6 @@ TEST_P(ReleaseTest, AChangedKeyLeavesTheLockHeld) {
   EXPECT_FALSE(Stored("43"));
 }
 
-TEST_P(ReleaseTest, ARefusedReleaseKeepsTheLockUntilTheHandleGoes) {
-  {
-    auto saga = sagas.Lock({"42", Saga{"42", "new"}});
-    store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite});
-    EXPECT_THROW(saga.Release(), StoreException);
-    EXPECT_TRUE(saga.held());
-  }
-  clock->RunPending();
-  EXPECT_FALSE(IsLocked("42"));
-}
-
 TEST_P(ReleaseTest, FieldsThatTNeverKnewStay) {
   Put("42", {{"step", "new"}, {"attempts", 0}, {"foreign", {{"deep", {1, 2}}}}});
   auto saga = sagas.Lock("42");
@@ -207,21 +103,6 @@ TEST_P(ReleaseTest, AFieldAddedBySaveDisappearsLater) {
   note->note.reset();
   note.Release();
   EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}}));
-}
-
-TEST_P(ReleaseTest, AReaderSeesNewStateAndFreedLockTogether) {
-  auto reader = LockingRepository<Saga>(AnotherManager(), "sagas");
-  for (int i = 0; i < 20; ++i) {
-    auto saga = sagas.Lock({"42", Saga{"42", "0"}});
-    saga->step = std::to_string(i + 1);
-    const auto before = reader.Find("42");
-    EXPECT_TRUE(before->locked());
-    EXPECT_EQ((*before)->step, std::to_string(i));
-    saga.Release();
-    const auto after = reader.Find("42");
-    EXPECT_FALSE(after->locked());
-    EXPECT_EQ((*after)->step, std::to_string(i + 1));
-  }
 }
 
 }  // namespace

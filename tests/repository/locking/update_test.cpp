@@ -83,39 +83,24 @@ TEST_P(UpdateTest, BeginsAgainWhenAnotherClientWasFaster) {
 
 TEST_P(UpdateTest, TakesTheLockAfterSoManyAttempts) {
   const LockingRepository<Saga> repository(manager, "sagas", {.update_retries = 3});
-  repository.Insert(Saga{"42"});
-  int calls = 0;
-  repository.Update("42", [&](Saga& saga) {
-    if (++calls <= 3) {
-      auto other = repository.Find("42");
-      repository.Save(*other);
-    } else {
-      EXPECT_TRUE(IsLocked("42"));
-    }
-    ++saga.attempts;
-  });
-  EXPECT_EQ(calls, 4);
-  EXPECT_EQ((*Stored("42"))["attempts"], 1);
-  EXPECT_FALSE(IsLocked("42"));
-}
-
-TEST_P(UpdateTest, TakesTheLockAsynchronouslyAfterSoManyAttempts) {
-  const LockingRepository<Saga> repository(manager, "sagas", {.update_retries = 3});
-  repository.Insert(Saga{"42"});
-  int calls = 0;
-  auto change = [&](Saga& saga) {
-    if (++calls <= 3) {
-      auto other = repository.Find("42");
-      repository.Save(*other);
-    } else {
-      EXPECT_TRUE(IsLocked("42"));
-    }
-    ++saga.attempts;
-  };
-  Get(repository.UpdateAsync("42", change));
-  EXPECT_EQ(calls, 4);
-  EXPECT_EQ((*Stored("42"))["attempts"], 1);
-  EXPECT_FALSE(IsLocked("42"));
+  for (const bool async : {false, true}) {
+    const std::string key = async ? "async" : "blocking";
+    repository.Insert(Saga{key});
+    int calls = 0;
+    auto change = [&](Saga& saga) {
+      if (++calls <= 3) {
+        auto other = repository.Find(key);
+        repository.Save(*other);
+      } else {
+        EXPECT_TRUE(IsLocked(key));
+      }
+      ++saga.attempts;
+    };
+    async ? Get(repository.UpdateAsync(key, change)) : repository.Update(key, change);
+    EXPECT_EQ(calls, 4);
+    EXPECT_EQ((*Stored(key))["attempts"], 1);
+    EXPECT_FALSE(IsLocked(key));
+  }
 }
 
 TEST_P(UpdateTest, AFieldThatTNoLongerHasDisappears) {

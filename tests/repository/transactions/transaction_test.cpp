@@ -2,7 +2,6 @@
 
 #include <boost/asio/deferred.hpp>
 #include <climits>
-#include <thread>
 
 #include "repository/support/harness.h"
 
@@ -66,13 +65,6 @@ TEST_P(TransactionTest, WritesAllOfSeveralCollections) {
   accounts.Save(seen);
   saga.Release();
   EXPECT_THROW(from.Release(), std::logic_error);
-}
-
-TEST_P(TransactionTest, IsOneCallOfTheStore) {
-  auto from = accounts.Lock(1), to = accounts.Lock(2);
-  store->Reset();
-  Transaction(manager).Release(from).Release(to).Commit();
-  EXPECT_EQ(store->Calls(), 1);
 }
 
 TEST_P(TransactionTest, ThatIsDestroyedHasDoneNothing) {
@@ -208,17 +200,6 @@ TEST_P(TransactionTest, ALockThatIsLostRefusesAllAndOnlyThatOneIsDead) {
   from.Release();
 }
 
-TEST_P(TransactionTest, ALeaseThatIsOverSendsNothing) {
-  auto from = accounts.Lock(1, {.ttl = 1h}), to = accounts.Lock(2, {.ttl = 1s, .renew = false});
-  clock->Jump(2s);
-  Transaction transaction(manager);
-  transaction.Release(from).Release(to);
-  store->Reset();
-  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kLost);
-  EXPECT_EQ(store->Calls(), 0);
-  EXPECT_TRUE(from.held());
-}
-
 TEST_P(TransactionTest, WhatIsNotOneOfItsDocumentsIsRefusedAtOnce) {
   auto from = accounts.Lock(1);
   LockManager other = AnotherManager();
@@ -271,42 +252,6 @@ TEST_P(TransactionTest, AHandleThatWasUsedMeanwhileIsAMistake) {
   from.Release();
 }
 
-TEST_P(TransactionTest, KeepsAndReleasesNamedLocks) {
-  auto kept = names.Acquire("kept"), released = names.Acquire("released"),
-       broken = names.Acquire("broken");
-  auto from = accounts.Lock(1);
-  from->Deposit(1);
-  Transaction transaction(manager);
-  transaction.Keep(kept).Release(released).Release(from);
-  transaction.Commit();
-  EXPECT_TRUE(kept.held());
-  EXPECT_FALSE(released.held());
-  EXPECT_FALSE(names.TryAcquire("kept"));
-  EXPECT_TRUE(names.TryAcquire("released"));
-  kept.Release();
-
-  from = accounts.Lock(1);
-  testing::BreakLock(*store, "names", "broken");
-  Transaction guarded(manager);
-  guarded.Release(from).Keep(broken);
-  from->Deposit(1);
-  EXPECT_EQ(CodeOf([&] { guarded.Commit(); }), Errc::kLost);
-  EXPECT_EQ(Balance(1), 101);
-}
-
-TEST_P(TransactionTest, LeasesOfWhatItKeepsBeginAnew) {
-  const LockOptions once{.ttl = 10s, .renew = false};
-  auto saved = accounts.Lock(1, once);
-  auto kept = names.Acquire("kept", once);
-  clock->Advance(6s);
-  Transaction(manager).Save(saved).Keep(kept).Commit();
-  clock->Advance(6s);
-  EXPECT_TRUE(saved.held());
-  EXPECT_TRUE(kept.held());
-  EXPECT_FALSE(accounts.TryLock(1));
-  EXPECT_FALSE(names.TryAcquire("kept"));
-}
-
 TEST_P(TransactionTest, SharesAreRefusedByName) {
   auto share = names.Acquire("shared", {.mode = LockMode::kShared});
   Transaction transaction(manager);
@@ -330,47 +275,6 @@ TEST_P(TransactionTest, ReleasesByValue) {
   twice.Release(again).ReleaseLock(orders, carried);
   EXPECT_EQ(CodeOf([&] { twice.Commit(); }), Errc::kNotOwner);
   EXPECT_TRUE(again.held());
-}
-
-TEST_P(TransactionTest, ErasesAndInsertsWithoutALock) {
-  const auto seen = accounts.Find(1).value();
-  Transaction transaction(manager);
-  transaction.Erase(accounts, seen).Insert(accounts, Account(1'000, 7));
-  transaction.Commit();
-  EXPECT_FALSE(accounts.Find(1));
-  EXPECT_EQ(Balance(1'000), 7);
-
-  const auto held_by_others = accounts.Find(2).value();
-  auto holder = accounts.Lock(2);
-  Transaction busy(manager);
-  busy.Insert(accounts, Account(1'001, 7)).Erase(accounts, held_by_others);
-  EXPECT_EQ(CodeOf([&] { busy.Commit(); }), Errc::kBusy);
-  EXPECT_FALSE(accounts.Find(1'001));
-}
-
-TEST_P(TransactionTest, HandsItsLocksToThoseWhoWait) {
-  auto from = accounts.Lock(1), to = accounts.Lock(2);
-  auto first = accounts.LockAsync(1, {.wait = 1min}),
-       second = accounts.LockAsync(2, {.wait = 1min});
-  clock->RunPending();
-  from->Deposit(-1);
-  Transaction(manager).Release(from).Release(to).Commit();
-  auto next = Get(std::move(first));
-  EXPECT_EQ(next->balance(), 99);
-  EXPECT_TRUE(Get(std::move(second)).held());
-}
-
-TEST_P(TransactionTest, ThatIsRefusedHandsNothingOver) {
-  auto from = accounts.Lock(1), to = accounts.Lock(2);
-  auto waiting = accounts.LockAsync(1, {.wait = 1h});
-  clock->RunPending();
-  testing::BreakLock(*store, "accounts", 2);
-  Transaction transaction(manager);
-  transaction.Release(from).Release(to);
-  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kLost);
-  EXPECT_NE(waiting.wait_for(0s), std::future_status::ready);
-  from.Release();
-  EXPECT_TRUE(Get(std::move(waiting)).held());
 }
 
 TEST_P(TransactionTest, IsCommittedAsynchronously) {
@@ -448,14 +352,6 @@ TEST_P(TransactionTest, TheObserverIsToldWhatSingleVerbsTell) {
   EXPECT_EQ(observer->in_doubt, 0);
 }
 
-TEST_P(TransactionTest, AfterCloseNothingIsWritten) {
-  auto from = accounts.Lock(1);
-  Transaction transaction(manager);
-  transaction.Release(from);
-  manager.Close();
-  EXPECT_NE(CodeOf([&] { transaction.Commit(); }), std::nullopt);
-}
-
 /// What the store says is lost on the way, before or after the effect.
 TEST_P(TransactionTest, DoubtIsSettledByALook) {
   const LockingRepository<json> outbox(manager, "outbox");
@@ -484,18 +380,6 @@ TEST_P(TransactionTest, DoubtIsSettledByALook) {
   }
 }
 
-TEST_P(TransactionTest, ARequestThatComesLateIsNotWrittenTwice) {
-  auto from = accounts.Lock(1), to = accounts.Lock(2);
-  from->Deposit(-1);
-  to->Deposit(1);
-  store->Inject({.kind = Fault::Kind::kLate, .op = OpKind::kWrite});
-  Transaction(manager).Release(from).Release(to).Commit();
-  EXPECT_EQ(store->ReleaseLate(), 1);
-  EXPECT_EQ(Balance(1), 99);
-  EXPECT_EQ(Balance(2), 101);
-  EXPECT_EQ(Version(1, "accounts"), 3);
-}
-
 /// It may have been erased by another client, to whom the lock fell; nothing else was written then.
 TEST_P(TransactionTest, AMissingDocumentProvesNothingOfTheOthers) {
   auto closed = accounts.Lock(1), to = accounts.Lock(2);
@@ -521,19 +405,6 @@ TEST_P(TransactionTest, InsertsAloneInDoubtAreNotSentAgain) {
   store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kSave});
   written.Commit();
   EXPECT_EQ(Balance(9), 1);
-}
-
-TEST_P(TransactionTest, ThatStaysInDoubtLeavesNoHandleHeld) {
-  auto from = accounts.Lock(1), to = accounts.Lock(2);
-  Transaction transaction(manager);
-  transaction.Release(from).Release(to);
-  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .times = INT_MAX});
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRead, .times = INT_MAX});
-  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kInDoubt);
-  store->Heal();
-  EXPECT_FALSE(from.held());
-  EXPECT_FALSE(to.held());
-  EXPECT_FALSE(from.lost().stop_requested()) << "it may have been released";
 }
 
 /// The first attempt may still be under way, and no later one can go through.
@@ -582,34 +453,6 @@ TEST_P(TransactionTest, AStoreThatIsAwayLeavesAllHeld) {
 }
 
 DOCLOCK_FOR_ALL_STORES(TransactionTest);
-
-class TransactionThreadsTest : public ThreadsTest {};
-
-/// Threads move amounts between the same accounts, crosswise.
-TEST_P(TransactionThreadsTest, OfManyThreadsKeepTheSum) {
-  if (!store->traits().transactions) GTEST_SKIP() << "this store has no transactions";
-  constexpr int kThreads = 4, kTransfers = 25, kAccounts = 5;
-  const LockingRepository<Account> accounts(manager, "accounts");
-  for (int i = 0; i < kAccounts; ++i) accounts.Insert(Account(i, 100));
-  const auto work = [&](int number) {
-    for (int done = 0; done < kTransfers; ++done) {
-      const int from = (number + done) % kAccounts, to = (from + 1 + number) % kAccounts;
-      if (from == to) continue;
-      auto both = accounts.LockAll({from, to}, {.wait = kForever});
-      both[0]->Deposit(-1);
-      both[1]->Deposit(1);
-      Transaction(manager).Release(both).Commit();
-    }
-  };
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
-  for (std::thread& thread : threads) thread.join();
-  int sum = 0;
-  for (const auto& account : accounts.Find(Filter())) sum += account->balance();
-  EXPECT_EQ(sum, 100 * kAccounts);
-}
-
-DOCLOCK_FOR_ALL_STORES(TransactionThreadsTest);
 
 }  // namespace
 }  // namespace doclock
