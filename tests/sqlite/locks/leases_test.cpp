@@ -1,7 +1,5 @@
 // A lock's row: it goes with its document, whoever deletes that, and with no other.
 
-#include <nlohmann/json.hpp>
-
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "rules/lock_state.h"
@@ -112,35 +110,6 @@ TEST_F(SqliteLeases, ALockTakenAwayByHandIsMissedByTheNextRenewal) {
   }
 }
 
-TEST_F(SqliteLeases, ACheckpointStartsTheLeaseAnewWhateverWasRenewed) {
-  const AcquireOp held = client_.Create("1");
-  ASSERT_EQ(client_.Renew("1", held.grant.lock_id, 10min).status, OpStatus::kDone);
-  EXPECT_EQ(client_.Read("1").remaining, 10min);
-  const WriteOp save = client_.Write(WriteKind::kCheckpoint, "1", held.grant.lock_id);
-  EXPECT_EQ(save.status, OpStatus::kDone);
-  EXPECT_EQ(client_.Read("1").remaining, 30s);
-  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
-}
-
-TEST_F(SqliteLeases, OneFailingOperationLeavesItsNeighboursAlone) {
-  client_.store().EnsureIndex(client_.collection(), {.fields = {"mail"}, .unique = true});
-  client_.Insert("taken", R"({"mail":"a@b"})");
-  const std::vector<Key> keys = {Key("1"), Key("2"), Key("3"), Key("gone")};
-  std::vector<AcquireOp> ops = AcquiresOf(keys);
-  ops[0].insert = Body::FromText(R"({"mail":"1@b"})");
-  ops[1].insert = Body::FromText(R"({"mail":"a@b"})");
-  ops[2].insert = Body::FromText(R"({"mail":"3@b"})");
-  std::vector<StoreOp*> batch;
-  for (AcquireOp& op : ops) batch.push_back(&op);
-  client_.store().Execute(batch, kBudget);
-  EXPECT_EQ(ops[0].status, OpStatus::kDone);
-  EXPECT_EQ(ops[1].status, OpStatus::kConflict);
-  EXPECT_EQ(ops[1].detail->index, "mail");
-  EXPECT_EQ(ops[2].status, OpStatus::kDone);
-  EXPECT_EQ(ops[3].status, OpStatus::kMissing);
-  EXPECT_EQ(client_.Read("2").status, OpStatus::kMissing);
-}
-
 TEST_F(SqliteLeases, ATriggerThatEndsTheTransactionLeavesNothingThatWasRefused) {
   RawDatabase(file_).Run(
       "CREATE TRIGGER t BEFORE INSERT ON doclock_c_things WHEN new.key='2' "
@@ -186,16 +155,6 @@ TEST_F(SqliteLeases, ATriggerThatIgnoresAChangeIsARefusal) {
   EXPECT_EQ(client_.Release("1", held, Body::FromText(R"({"a":2})")).status, OpStatus::kDone);
 }
 
-TEST_F(SqliteLeases, AMergeReplacesOnlyTheFieldsItHas) {
-  const AcquireOp held = client_.Create("1", R"({"a":1,"b":{"c":2},"z":"ä"})");
-  const WriteOp release =
-      client_.Write(WriteKind::kRelease, "1", held.grant.lock_id,
-                    Body::FromText(R"({"a":5,"n":null})"), kAnyVersion, /*merge=*/true);
-  EXPECT_EQ(release.status, OpStatus::kDone);
-  EXPECT_EQ(client_.Read("1").body.json(),
-            nlohmann::json::parse(R"({"a":5,"b":{"c":2},"n":null,"z":"ä"})"));
-}
-
 TEST_F(SqliteLeases, AMergeIntoABrokenBodyFailsAndKeepsTheLock) {
   const AcquireOp held = client_.Create("1");
   RawDatabase(file_).Run("UPDATE doclock_c_things SET body='{broken'");
@@ -204,20 +163,6 @@ TEST_F(SqliteLeases, AMergeIntoABrokenBodyFailsAndKeepsTheLock) {
   ASSERT_EQ(release.status, OpStatus::kFailed);
   EXPECT_EQ(release.detail->code, Errc::kDocument);
   EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
-}
-
-TEST_F(SqliteLeases, ALockIsAsOldAsItsGrantWhetherRenewedDetachedOrAttached) {
-  const AcquireOp held = client_.Create("1");
-  for (const bool detached : {false, true, true, false}) {
-    clock_->Advance(10s);
-    EXPECT_EQ(client_.Renew("1", held.grant.lock_id, 30s, detached).status, OpStatus::kDone);
-  }
-  clock_->Advance(5s);
-  const auto rows = client_.store().ListLocks(client_.collection(), {}, "", kBudget).rows;
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows[0].age, 45s);
-  EXPECT_EQ(rows[0].ttl, 30s);
-  EXPECT_EQ(rows[0].left, 25s);
 }
 
 /// On which the process's end ends it at once.

@@ -29,67 +29,6 @@ class SqliteQueue : public SqliteTest {
   Client client_ = Opened();
 };
 
-TEST_F(SqliteQueue, AReleaseGrantsTheLockToTheFirstInTheSameWrite) {
-  Client other = Opened();
-  const Uuid first = NewUuid(), second = NewUuid();
-  const AcquireOp held = client_.Create("1");
-  EXPECT_TRUE(client_.Queue("1", first, 20s, 1h).queued);
-  const AcquireOp behind = other.Queue("1", second);
-  EXPECT_TRUE(behind.queued);
-  EXPECT_EQ(behind.ahead, 1);
-  const WriteOp release = client_.Release("1", held, Body::FromText(R"({"a":1})"));
-  ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
-  EXPECT_EQ(release.version, held.version + 1);
-  EXPECT_EQ(HolderOf("1"), first);
-  EXPECT_EQ(client_.Read("1").remaining, kProbation);
-  const AcquireOp granted = client_.Queue("1", first);
-  ASSERT_EQ(granted.status, OpStatus::kDone) << Why(granted);
-  EXPECT_TRUE(granted.passed_on);
-  EXPECT_FALSE(granted.took_over);
-  EXPECT_EQ(granted.version, release.version);
-  EXPECT_EQ(granted.body.text(), R"({"a":1})");
-  EXPECT_EQ(client_.Release("1", granted).status, OpStatus::kDone);
-  EXPECT_EQ(HolderOf("1"), second);
-  EXPECT_EQ(Stored(), "");
-}
-
-/// The writers of two stores pass the lock to each other. So it is never free. A reader, who asks
-/// after each hand-over, has its turn after those who were there before it.
-TEST_F(SqliteQueue, AReaderIsPassedByNoMoreWritersThanWereBeforeIt) {
-  Client other = Opened(), reading = Opened();
-  Uuid holder = client_.Create("1").grant.lock_id;
-  const Uuid reader = NewUuid();
-  const Key key{"1"};
-  int passed = 0;
-  for (; passed < 10; ++passed) {
-    Client& next = passed % 2 == 0 ? other : client_;
-    Client& held = passed % 2 == 0 ? client_ : other;
-    const Uuid waiter = NewUuid();
-    next.Queue("1", waiter);
-    AcquireOp share(reading.collection(), key);
-    share.grant.lock_id = reader;
-    share.grant.ttl = 30s;
-    share.grant.mode = LockMode::kShared;
-    share.grant.max_holders = kMaxHolders;
-    share.grant.queue_for = 20s;
-    reading.Execute(share);
-    if (share.status == OpStatus::kDone) break;
-    ASSERT_EQ(held.Write(WriteKind::kRelease, "1", holder).status, OpStatus::kDone);
-    holder = waiter;
-  }
-  EXPECT_LE(passed, 2);
-}
-
-TEST_F(SqliteQueue, AWaiterLeavesItWhileSharesAreHeld) {
-  const AcquireOp share = client_.Share("1");
-  const Uuid waiter = NewUuid();
-  EXPECT_TRUE(client_.Queue("1", waiter).queued);
-  EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kDone);
-  EXPECT_EQ(Stored(), "");
-  EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kLost);
-  EXPECT_EQ(client_.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kDone);
-}
-
 TEST_F(SqliteQueue, TheGrantNamesTheWaitersProcess) {
   DOCLOCK_NEEDS_COORDINATOR();
   auto waiting = std::make_unique<Client>(Opened());
@@ -130,50 +69,6 @@ TEST_F(SqliteQueue, AnEntryOfAnEarlierEraIsDropped) {
   client_.Release("1", held);
   EXPECT_TRUE(HolderOf("1").is_nil());
   EXPECT_EQ(Stored(), "");
-}
-
-TEST_F(SqliteQueue, AFullQueueTakesNoMore) {
-  const AcquireOp held = client_.Create("1");
-  for (std::size_t i = 0; i < kMaxQueueEntries; ++i) {
-    ASSERT_TRUE(client_.Queue("1", NewUuid()).queued);
-  }
-  const AcquireOp late = client_.Queue("1", NewUuid());
-  EXPECT_EQ(late.status, OpStatus::kBusy);
-  EXPECT_FALSE(late.queued);
-  EXPECT_EQ(late.ahead, static_cast<int>(kMaxQueueEntries));
-  client_.Release("1", held);
-  EXPECT_TRUE(client_.Queue("1", NewUuid()).queued);
-}
-
-TEST_F(SqliteQueue, AnErasureEndsIt) {
-  const AcquireOp held = client_.Create("1");
-  client_.Queue("1", NewUuid());
-  EXPECT_EQ(client_.Write(WriteKind::kErase, "1", held.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_l_things"), 0);
-}
-
-TEST_F(SqliteQueue, ASearchLeavesDocumentsToTheirWaiters) {
-  const AcquireOp held = client_.Acquire("1", 1s, Body::FromText("{}"));
-  const Uuid waiter = NewUuid();
-  client_.Queue("1", waiter);
-  clock_->Advance(2s);
-  Key key;
-  AcquireOp next(client_.collection(), key);
-  next.grant.lock_id = NewUuid();
-  next.grant.ttl = 30s;
-  client_.store().AcquireNext(Filter(), next, key, kBudget);
-  EXPECT_EQ(next.status, OpStatus::kMissing) << Why(next);
-  EXPECT_EQ(client_.store().Purge(client_.collection(), 10, kBudget), 0);
-  EXPECT_EQ(client_.Queue("1", waiter).status, OpStatus::kDone);
-}
-
-TEST_F(SqliteQueue, TheListShowsIt) {
-  client_.Create("1");
-  client_.Queue("1", NewUuid());
-  client_.Queue("1", NewUuid());
-  const LockPage page = client_.store().ListLocks(client_.collection(), {}, "", kBudget);
-  ASSERT_EQ(page.rows.size(), 1U);
-  EXPECT_EQ(page.rows.front().waiting, 2);
 }
 
 /// What was said of it must not be relied on.

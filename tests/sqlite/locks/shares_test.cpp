@@ -22,61 +22,10 @@ class SqliteShares : public SqliteTest {
         "SELECT coalesce(length(lock_shares) - length(replace(lock_shares, char(10), '')), 0) "
         "FROM doclock_l_things");
   }
-  static void ExpectBusy(const AcquireOp& op, std::chrono::milliseconds remaining) {
-    ASSERT_EQ(op.status, OpStatus::kBusy) << Why(op);
-    EXPECT_EQ(op.detail->remaining, remaining);
-  }
 
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
   Client client_{file_, {.sync = SqliteSync::kOff, .clock = clock_}};
 };
-
-TEST_F(SqliteShares, TheDocumentShowsThemAsOneLockUntilTheLastIsGone) {
-  const AcquireOp one = client_.Share("1"), two = client_.Share("1", kMaxHolders, 60s);
-  EXPECT_EQ(one.status, OpStatus::kDone) << Why(one);
-  EXPECT_TRUE(one.created);
-  EXPECT_EQ(two.version, 2);
-  EXPECT_EQ(client_.Read("1").lock_id, kSharedLockId);
-  EXPECT_EQ(client_.Read("1").remaining, 60s);
-  ExpectBusy(client_.Acquire("1"), 60s);
-  EXPECT_EQ(client_.ReleaseShare("1", two.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_TRUE(client_.Read("1").locked);
-  ExpectBusy(client_.Acquire("1"), 30s);
-  EXPECT_EQ(client_.ReleaseShare("1", two.grant.lock_id).status, OpStatus::kLost);
-  EXPECT_EQ(client_.ReleaseShare("1", one.grant.lock_id).status, OpStatus::kDone);
-  const ReadOp read = client_.Read("1");
-  EXPECT_FALSE(read.locked);
-  EXPECT_EQ(read.released, one.grant.lock_id);
-  EXPECT_EQ(read.version, 2) << "a share writes nothing";
-  EXPECT_EQ(Stored(), 0);
-}
-
-TEST_F(SqliteShares, ARenewalProlongsOneShareAndTheLeaseOfTheDocument) {
-  const AcquireOp one = client_.Share("1"), two = client_.Share("1");
-  for (int i = 0; i < 3; ++i) {
-    clock_->Advance(20s);
-    ASSERT_EQ(client_.RenewShare("1", one.grant.lock_id).status, OpStatus::kDone) << i;
-    ExpectBusy(client_.Acquire("1"), 30s);
-  }
-  EXPECT_EQ(client_.RenewShare("1", two.grant.lock_id).status, OpStatus::kLost);
-  EXPECT_EQ(client_.ReleaseShare("1", two.grant.lock_id).status, OpStatus::kLost);
-  clock_->Advance(30s);
-  EXPECT_EQ(client_.RenewShare("1", one.grant.lock_id).status, OpStatus::kLost);
-  EXPECT_TRUE(client_.Acquire("1").took_over);
-  EXPECT_EQ(Stored(), 0);
-}
-
-TEST_F(SqliteShares, ARenewalOfAShareThatIsGoneProlongsNothing) {
-  const AcquireOp one = client_.Share("1"), two = client_.Share("1");
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(client_.RenewShare("1", one.grant.lock_id).status, OpStatus::kDone);
-    EXPECT_EQ(client_.RenewShare("1", two.grant.lock_id).status, OpStatus::kDone);
-  }
-  Client other(file_, {.sync = SqliteSync::kOff, .clock = clock_});
-  EXPECT_EQ(other.ReleaseShare("1", one.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(client_.RenewShare("1", one.grant.lock_id, 1h).status, OpStatus::kLost);
-  EXPECT_EQ(client_.Read("1").remaining, 30s);
-}
 
 TEST_F(SqliteShares, NothingIsLeftByWritesThatEndAllShares) {
   const auto over = [&] {

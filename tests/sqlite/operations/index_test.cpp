@@ -4,8 +4,6 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <thread>
 
 #include "sqlite/query/candidates.h"
 #include "sqlite/support/harness.h"
@@ -209,39 +207,6 @@ TEST_F(SqliteIndexes, ASearchShowsEachDocumentOnceHoweverManyAreLocked) {
   Key key;
   EXPECT_EQ(Next(client_, Filter().OrderBy("due"), key).status, OpStatus::kDone);
   EXPECT_EQ(key, Key("free"));
-}
-
-TEST_F(SqliteIndexes, WorkersShareAQueueInOrder) {
-  constexpr int kJobs = kSanitized ? 300 : 2000;
-  client_.store().EnsureIndex(client_.collection(), {.fields = {"status", "due"}});
-  for (int i = 0; i < kJobs; ++i) {
-    client_.Insert(i, R"({"status":"queued","due":)" + std::to_string(kJobs - i) + "}");
-  }
-  const Filter filter = Filter().Equal("status", "queued").OrderBy("due");
-  Key first;
-  const AcquireOp held = Next(client_, filter, first);
-  EXPECT_EQ(first, Key(kJobs - 1));
-  client_.Release(first, held);
-  std::mutex mutex;
-  std::multiset<std::string> done;
-  std::vector<std::jthread> workers;
-  for (int w = 0; w < 8; ++w) {
-    workers.emplace_back([&] {
-      for (;;) {
-        Key key;
-        const AcquireOp job = Next(client_, filter, key);
-        if (job.status != OpStatus::kDone) return;
-        {
-          const std::lock_guard guard(mutex);
-          done.insert(key.ToString());
-        }
-        client_.Release(key, job, Body::FromText(R"({"status":"done"})"));
-      }
-    });
-  }
-  workers.clear();
-  EXPECT_EQ(done.size(), static_cast<std::size_t>(kJobs));
-  EXPECT_EQ(std::set<std::string>(done.begin(), done.end()).size(), done.size());
 }
 
 TEST_F(SqliteIndexes, OfOneFieldWithACommaAreNotThoseOfTwo) {
