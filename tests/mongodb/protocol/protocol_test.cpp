@@ -1,19 +1,19 @@
-// Rules about MongoDB that were learnt from failures, one test each. Take the rule out, and the
-// test fails: that was tried with each test of this file.
+// Rules about MongoDB that were learnt from failures, one test or script each. Take the rule out,
+// and the test fails.
 //
 // clang-format off
 // a lock id in an array, even [null], is not free:
-//     ANullInAnArrayIsNotFree
+//     MalformedLock.IsNeverGranted
 // a lease without a proper date is never over:
-//     ALeaseWithoutADateIsNeitherLiveNorOver
+//     MalformedLock.IsNeverGranted
 // ... and fails none of its neighbours:
 //     AMalformedNeighbourDoesNotDisturbOthers
 // a version that is a double does not count:
-//     AVersionThatIsADoubleIsMalformed
+//     MalformedLock.IsNeverGranted
 // a duplicate _id is busy, also where another index is violated:
 //     AHeldDocumentIsBusyThoughAUniqueIndexIsInTheWay
 // a duplicate in another index is a conflict, never busy:
-//     AUniqueIndexIsAConflict
+//     unique.script
 // the look after a duplicate key is local:
 //     TheLookAtAHolderIsLocal
 // no retryable findAndModify:
@@ -21,15 +21,15 @@
 // large bodies do not share a command:
 //     LargeBodiesTravelAlone
 // a write names the version it last knew:
-//     ADelayedSaveDoesNotOverwriteALaterOne
+//     write.script
 // a renewal has to find the lease alive:
-//     ARenewalRevivesNothing
+//     acquire.script
 // a renewal changes the document:
 //     ARenewalChangesTheDocument
 // a save has to find the document free, not only at its version:
-//     ASaveDoesNotSlipUnderALiveLock
+//     save.script
 // a save over an expired lock ends its holder's right:
-//     ASaveOverAnExpiredLockEndsItsHoldersRight
+//     save.script
 // no upsert after doubt:
 //     ARetryAfterDoubtCreatesNothing
 // what may come yet is given back again and again:
@@ -89,11 +89,6 @@ class MongoProtocol : public ::testing::Test {
     client_.store().AcquireNext(Filter{}, op, found, client_.budget());
     return op;
   }
-  static void ExpectMalformed(const StoreOp& op) {
-    EXPECT_EQ(op.status, OpStatus::kFailed) << Why(op);
-    ASSERT_TRUE(op.detail);
-    EXPECT_EQ(op.detail->code, Errc::kMalformed) << Why(op);
-  }
 
   Database database_{SetUri()};
   // A slow disk is no fault here.
@@ -102,35 +97,6 @@ class MongoProtocol : public ::testing::Test {
 
 constexpr const char* kSomeId =
     R"({"$binary":{"base64":"AAECAwQFBgcICQoLDA0ODw==","subType":"04"}})";
-
-TEST_F(MongoProtocol, ANullInAnArrayIsNotFree) {
-  Put(R"({"_id":"a","lockId":[null]})");
-  const std::string before = database_.Stored();
-  const Key key("a");
-  ExpectMalformed(client_.Acquire(key, NewUuid()));
-  ExpectMalformed(client_.Acquire(key, NewUuid(), Counted(1)));
-  Key found("none");
-  EXPECT_EQ(Next(found).status, OpStatus::kMissing);
-  EXPECT_NE(client_.Save(SaveKind::kReplace, key, 0, {}, Counted(1)).status, OpStatus::kDone);
-  EXPECT_EQ(database_.Stored(), before);
-}
-
-TEST_F(MongoProtocol, ALeaseWithoutADateIsNeitherLiveNorOver) {
-  for (const char* time :
-       {"", R"(,"lockTime":5)", R"(,"lockTime":"yesterday")",
-        R"(,"lockTime":[{"$date":{"$numberLong":"0"}}])", R"(,"lockTime":null)"}) {
-    SCOPED_TRACE(time);
-    database_.Run(mongodb::Doc::Of("dropDatabase", 1));
-    Put(std::string(R"({"_id":"a","lockVersion":1,"lockId":)") + kSomeId + time + "}");
-    const std::string before = database_.Stored();
-    const Key key("a");
-    ExpectMalformed(client_.Acquire(key, NewUuid()));
-    Key found("none");
-    EXPECT_EQ(Next(found).status, OpStatus::kMissing);
-    EXPECT_EQ(client_.store().Purge(client_.collection(), 10, client_.budget()), 0);
-    EXPECT_EQ(database_.Stored(), before);
-  }
-}
 
 TEST_F(MongoProtocol, AMalformedNeighbourDoesNotDisturbOthers) {
   Put(std::string(R"({"_id":"a","lockVersion":1,"lockTime":"yesterday","lockId":)") + kSomeId +
@@ -163,19 +129,6 @@ TEST_F(MongoProtocol, AMalformedNeighbourDoesNotDisturbOthers) {
   EXPECT_EQ(found, keys[3]);
 }
 
-TEST_F(MongoProtocol, AVersionThatIsADoubleIsMalformed) {
-  Put(R"({"_id":"a","lockId":null,"lockVersion":{"$numberDouble":"9007199254740992.0"}})");
-  const std::string before = database_.Stored();
-  const Key key("a");
-  ExpectMalformed(client_.Acquire(key, NewUuid()));
-  ExpectMalformed(client_.Acquire(key, NewUuid(), Counted(1)));
-  Key found("none");
-  EXPECT_EQ(Next(found).status, OpStatus::kMissing);
-  EXPECT_NE(client_.Save(SaveKind::kReplace, key, kAnyVersion, {}, Counted(1)).status,
-            OpStatus::kDone);
-  EXPECT_EQ(database_.Stored(), before);
-}
-
 TEST_F(MongoProtocol, AHeldDocumentIsBusyThoughAUniqueIndexIsInTheWay) {
   client_.store().EnsureIndex(client_.collection(), {.fields = {"n"}, .unique = true});
   const Key held("held"), other("other");
@@ -183,16 +136,6 @@ TEST_F(MongoProtocol, AHeldDocumentIsBusyThoughAUniqueIndexIsInTheWay) {
   ASSERT_EQ(client_.Save(SaveKind::kInsert, other, 0, {}, Counted(2)).status, OpStatus::kDone);
   const AcquireOp op = client_.Acquire(held, NewUuid(), Counted(2));
   EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
-}
-
-TEST_F(MongoProtocol, AUniqueIndexIsAConflict) {
-  client_.store().EnsureIndex(client_.collection(), {.fields = {"n"}, .unique = true});
-  const Key one("one"), two("two");
-  ASSERT_EQ(client_.Save(SaveKind::kInsert, one, 0, {}, Counted(1)).status, OpStatus::kDone);
-  const AcquireOp op = client_.Acquire(two, NewUuid(), Counted(1));
-  ASSERT_EQ(op.status, OpStatus::kConflict) << Why(op);
-  EXPECT_EQ(op.detail->index, "n");
-  EXPECT_EQ(Count(mongodb::Doc::Of("_id", two)), 0);
 }
 
 TEST_F(MongoProtocol, LocksWithoutAStoredImage) {
@@ -256,33 +199,6 @@ TEST_F(MongoProtocol, LargeBodiesTravelAlone) {
   EXPECT_EQ(Count(shared, "system.profile"), 0);
 }
 
-TEST_F(MongoProtocol, ADelayedSaveDoesNotOverwriteALaterOne) {
-  const Key key("a");
-  const Uuid id = NewUuid();
-  const AcquireOp held = client_.Acquire(key, id, Counted(1));
-  ASSERT_EQ(held.status, OpStatus::kDone);
-  const WriteOp later = client_.Write(WriteKind::kCheckpoint, key, id, held.version, Counted(2));
-  ASSERT_EQ(later.status, OpStatus::kDone) << Why(later);
-  for (const WriteKind kind : {WriteKind::kCheckpoint, WriteKind::kRelease, WriteKind::kErase}) {
-    const WriteOp delayed = client_.Write(kind, key, id, held.version, Counted(9));
-    EXPECT_EQ(delayed.status, OpStatus::kLost) << Why(delayed);
-  }
-  const ReadOp read = client_.Read(key);
-  EXPECT_EQ(read.body.json().at("n"), 2);
-  EXPECT_EQ(read.lock_id, id);
-}
-
-TEST_F(MongoProtocol, ARenewalRevivesNothing) {
-  const Key key("a");
-  const Uuid id = NewUuid();
-  ASSERT_EQ(client_.Acquire(key, id, Counted(1)).status, OpStatus::kDone);
-  client_.Expire(key);
-  const std::string before = database_.Stored();
-  const RenewOp renewal = client_.Renew(key, id);
-  EXPECT_EQ(renewal.status, OpStatus::kLost) << Why(renewal);
-  EXPECT_EQ(database_.Stored(), before);
-}
-
 /// An old primary that has thawed acknowledges a write that changes nothing.
 TEST_F(MongoProtocol, ARenewalChangesTheDocument) {
   const Key key("a");
@@ -294,34 +210,6 @@ TEST_F(MongoProtocol, ARenewalChangesTheDocument) {
     ASSERT_EQ(client_.Renew(key, id).status, OpStatus::kDone);
     EXPECT_NE(database_.Stored(), before);
   }
-}
-
-TEST_F(MongoProtocol, ASaveDoesNotSlipUnderALiveLock) {
-  const Key key("a");
-  const AcquireOp held = client_.Acquire(key, NewUuid(), Counted(1));
-  ASSERT_EQ(held.status, OpStatus::kDone);
-  const std::string before = database_.Stored();
-  EXPECT_EQ(client_.Save(SaveKind::kReplace, key, held.version, held.born, Counted(9)).status,
-            OpStatus::kBusy);
-  EXPECT_EQ(client_.Save(SaveKind::kErase, key, held.version, held.born).status, OpStatus::kBusy);
-  EXPECT_EQ(database_.Stored(), before);
-}
-
-TEST_F(MongoProtocol, ASaveOverAnExpiredLockEndsItsHoldersRight) {
-  const Key key("a");
-  const Uuid id = NewUuid();
-  const AcquireOp held = client_.Acquire(key, id, Counted(1));
-  ASSERT_EQ(held.status, OpStatus::kDone);
-  client_.Expire(key);
-  const ReadOp read = client_.Read(key);
-  const SaveOp save = client_.Save(SaveKind::kReplace, key, read.version, read.born, Counted(2));
-  ASSERT_EQ(save.status, OpStatus::kDone) << Why(save);
-  // Whatever version it thinks it is at.
-  for (const std::int64_t version : {held.version, read.version, save.version, kAnyVersion}) {
-    EXPECT_EQ(client_.Write(WriteKind::kRelease, key, id, version, Counted(9)).status,
-              OpStatus::kLost);
-  }
-  EXPECT_EQ(client_.Read(key).body.json().at("n"), 2);
 }
 
 TEST_F(MongoProtocol, ARetryAfterDoubtCreatesNothing) {
