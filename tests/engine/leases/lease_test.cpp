@@ -1,5 +1,4 @@
 #include <atomic>
-#include <functional>
 #include <thread>
 #include <vector>
 
@@ -8,48 +7,7 @@
 namespace doclock::detail {
 namespace {
 
-class LeaseTest : public EngineTest {
- protected:
-  static constexpr auto kAllWrites = {WriteKind::kRelease, WriteKind::kCheckpoint,
-                                      WriteKind::kErase};
-
-  static Body BodyFor(WriteKind kind) {
-    return kind == WriteKind::kErase ? Body() : Body::FromJson({{"n", 7}});
-  }
-  std::optional<Errc> WriteCode(Grant& held, WriteKind kind) {
-    const FailurePtr failure = Write(held.lease, kind, BodyFor(kind));
-    return failure ? std::optional(failure->code) : std::nullopt;
-  }
-  std::optional<Errc> AsyncCode(const std::function<void(WriteDone)>& start) {
-    std::optional<Errc> code;
-    start([&](FailurePtr failure) {
-      if (failure) code = failure->code;
-    });
-    clock->RunPending();
-    return code;
-  }
-  std::optional<Errc> WriteAsyncCode(Grant& held, WriteKind kind) {
-    return AsyncCode(
-        [&](WriteDone done) { WriteAsync(held.lease, kind, BodyFor(kind), std::move(done)); });
-  }
-};
-
-TEST_F(LeaseTest, APausedHolderWritesNothingWhateverItTriesFirst) {
-  std::vector<Grant> held;
-  for (int i = 0; i < 8; ++i) held.push_back(Lock(i, {.ttl = 10s}));
-  clock->Jump(11s);
-  store->Reset();
-  std::size_t next = 0;
-  for (const WriteKind kind : kAllWrites) {
-    EXPECT_EQ(WriteCode(held[next++], kind), Errc::kLost);
-    EXPECT_EQ(WriteAsyncCode(held[next++], kind), Errc::kLost);
-  }
-  EXPECT_EQ(Detach(held[next++].lease)->code, Errc::kLost);
-  EXPECT_EQ(AsyncCode([&](WriteDone done) { DetachAsync(held[next].lease, std::move(done)); }),
-            Errc::kLost);
-  EXPECT_EQ(store->Calls(), 0);
-  for (const Grant& grant : held) EXPECT_TRUE(LeaseLost(grant.lease).stop_requested());
-}
+class LeaseTest : public EngineTest {};
 
 TEST_F(LeaseTest, ManyLeasesAreRenewedInFewCalls) {
   std::vector<Grant> held;

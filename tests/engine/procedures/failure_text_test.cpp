@@ -12,20 +12,11 @@ class FailureTextTest : public EngineTest {
     EXPECT_TRUE(result.failure);
     return result.failure ? result.failure->message : "";
   }
-  FailurePtr Insert(const Key& key) {
-    SaveSpec insert;
-    insert.collection = collection;
-    insert.key = key;
-    insert.save = SaveKind::kInsert;
-    insert.expected = 0;
-    insert.body = Body::FromJson({{"n", 1}});
-    return Save(engine(), std::move(insert)).failure;
-  }
 };
 
 TEST_F(FailureTextTest, AnInsertOfADocumentThatIsThereSaysSo) {
-  ASSERT_FALSE(Insert("a"));
-  const FailurePtr failure = Insert("a");
+  ASSERT_FALSE(Insert("a", {{"n", 1}}));
+  const FailurePtr failure = Insert("a", {{"n", 1}});
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->code, Errc::kConflict);
   EXPECT_EQ(failure->message, "document 'a' of 'orders' exists already");

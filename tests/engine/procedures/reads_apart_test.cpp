@@ -18,18 +18,10 @@ class ReadsApartTest : public ManagerTest {
   ReadsApartTest() {
     manager.emplace(store, ManagerOptions{.drain_timeout = 100ms});
     collection = store->Open("orders", {}, 30s).get();
-    Insert("a", 1);
+    EXPECT_FALSE(Insert("a", {{"n", 1}}));
   }
   ~ReadsApartTest() override { store->LetGo(); }
 
-  void Insert(const Key& key, int n) {
-    SaveSpec spec;
-    spec.collection = collection;
-    spec.key = key;
-    spec.save = SaveKind::kInsert;
-    spec.body = Body::FromJson({{"n", n}});
-    EXPECT_FALSE(Save(engine(), std::move(spec)).failure);
-  }
   /// Calls that write: the only lane is taken, and more wait for it; so do searches.
   void HangWrites() {
     store->Hang({CallKind::kBatch, CallKind::kSearch});
@@ -104,7 +96,9 @@ TEST_F(ReadsApartTest, ReadsThatHangKeepNoWriteWaiting) {
 
 TEST_F(ReadsApartTest, ReadsThatQueueTravelTogether) {
   constexpr int kReads = 50;
-  for (int i = 0; i < kReads; ++i) Insert("read " + std::to_string(i), i);
+  for (int i = 0; i < kReads; ++i) {
+    EXPECT_FALSE(Insert("read " + std::to_string(i), {{"n", i}}));
+  }
   store->Hang({CallKind::kReads});
   std::vector<std::future<ReadResult>> reads;
   reads.push_back(Reading("a"));

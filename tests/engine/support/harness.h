@@ -72,6 +72,16 @@ class ManagerTest : public ::testing::Test {
     return std::move(result.grant);
   }
 
+  /// Null if it is done.
+  FailurePtr Insert(const Key& key, nlohmann::json body) {
+    SaveSpec spec;
+    spec.collection = collection;
+    spec.key = key;
+    spec.save = SaveKind::kInsert;
+    spec.body = Body::FromJson(std::move(body));
+    return Save(engine(), std::move(spec)).failure;
+  }
+
   std::optional<LockManager> manager;
   Collection* collection = nullptr;
 };
@@ -109,6 +119,16 @@ class EngineTest : public ManagerTest {
     });
     clock->RunPending();
     return waiting;
+  }
+
+  /// A search of another caller of this process.
+  std::shared_ptr<Waiting> NextLater(AcquireSpec spec) {
+    auto search = std::make_shared<Waiting>();
+    search->handle = AcquireNextAsync(engine(), std::move(spec), [search](AcquireResult result) {
+      search->result = std::move(result);
+    });
+    clock->RunPending();
+    return search;
   }
 
   FailurePtr ReleaseWith(Grant& grant, nlohmann::json body) {

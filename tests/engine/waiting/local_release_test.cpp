@@ -24,18 +24,10 @@ class LocalReleaseTest : public EngineTest {
     manager.emplace(store, ManagerOptions{.poll_min = 1h, .poll_max = 1h, .runtime = runtime});
     collection = store->Open("orders", {}, 30s).get();
   }
-  AcquireSpec Next(LockOptions options) {
-    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
+  std::shared_ptr<Waiting> SearchLater() {
+    AcquireSpec spec = MakeSpec(engine(), *collection, {.wait = kForever}, 30s);
     spec.filter.AtMost("n", 100);
-    return spec;
-  }
-  std::shared_ptr<Waiting> NextLater() {
-    auto waiting = std::make_shared<Waiting>();
-    waiting->handle =
-        AcquireNextAsync(engine(), Next({.wait = kForever}),
-                         [waiting](AcquireResult result) { waiting->result = std::move(result); });
-    clock->RunPending();
-    return waiting;
+    return NextLater(std::move(spec));
   }
 
   std::shared_ptr<SilentStore> silent;
@@ -43,7 +35,7 @@ class LocalReleaseTest : public EngineTest {
 
 TEST_F(LocalReleaseTest, ASearchHearsOfARelease) {
   Grant held = Lock("a");
-  const auto waiting = NextLater();
+  const auto waiting = SearchLater();
   EXPECT_FALSE(waiting->result);
   const TimePoint before = clock->Now();
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
@@ -56,7 +48,7 @@ TEST_F(LocalReleaseTest, AStoreWhoseWatchThrowsIsAskedAllTheSame) {
   silent->on_watch = [] { throw StoreException(Errc::kUnavailable, "no hints today"); };
   Grant held = Lock("a");
   const auto waiting = LockLater("a", {.wait = kForever});
-  const auto search = NextLater();
+  const auto search = SearchLater();
   EXPECT_FALSE(waiting->result || search->result);
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
   clock->RunPending();
@@ -80,7 +72,7 @@ TEST_F(LocalReleaseTest, AShortWaitBehindAReleaseThatTakesLongerIsNoOutage) {
 
 TEST_F(LocalReleaseTest, ASearchHearsOfADroppedHandle) {
   std::optional<Grant> held = Lock("a");
-  const auto waiting = NextLater();
+  const auto waiting = SearchLater();
   held.reset();
   clock->RunPending();
   EXPECT_TRUE(waiting->granted());
@@ -88,7 +80,7 @@ TEST_F(LocalReleaseTest, ASearchHearsOfADroppedHandle) {
 
 TEST_F(LocalReleaseTest, ASearchHearsOfAReleaseByValue) {
   const Grant held = Lock("a");
-  const auto waiting = NextLater();
+  const auto waiting = SearchLater();
   ValueRelease release;
   release.collection = collection;
   release.key = "a";
@@ -103,7 +95,7 @@ TEST_F(LocalReleaseTest, ASearchSubscribesBeforeItAsks) {
   int asked = 0;
   silent->on_watch = [&] { asked = store->Count(OpKind::kAcquire); };
   store->Reset();
-  const auto waiting = NextLater();
+  const auto waiting = SearchLater();
   EXPECT_EQ(asked, 0);
   EXPECT_EQ(store->Count(OpKind::kAcquire), 1);
 }

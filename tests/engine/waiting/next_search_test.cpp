@@ -8,14 +8,7 @@ class NextSearchTest : public EngineTest {
  protected:
   using EngineTest::EngineTest;
 
-  void Put(const Key& key, int due) {
-    SaveSpec insert;
-    insert.collection = collection;
-    insert.key = key;
-    insert.save = SaveKind::kInsert;
-    insert.body = Body::FromJson({{"due", due}});
-    ASSERT_FALSE(Save(engine(), std::move(insert)).failure);
-  }
+  void Put(const Key& key, int due) { ASSERT_FALSE(Insert(key, {{"due", due}})); }
   AcquireSpec Next(LockOptions options = {}) {
     AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
     spec.filter.AtMost("due", 100).OrderBy("due");
@@ -56,28 +49,18 @@ class RarePollsTest : public NextSearchTest {
 TEST_F(RarePollsTest, AHintThatWokeACancelledSearchWakesTheNextOne) {
   Put("a", 1);
   Grant held = Lock("a");
-  std::optional<AcquireResult> first, second;
-  const AcquireHandle handle = AcquireNextAsync(engine(), Next({.wait = kForever}),
-                                                [&](AcquireResult r) { first = std::move(r); });
-  AcquireNextAsync(engine(), Next({.wait = kForever}),
-                   [&](AcquireResult r) { second = std::move(r); });
-  clock->RunPending();
+  const auto first = NextLater(Next({.wait = kForever}));
+  const auto second = NextLater(Next({.wait = kForever}));
   clock->DelayWork(1s);
   ASSERT_FALSE(ReleaseWith(held, {{"due", 1}}));
-  CancelAcquire(handle);
+  CancelAcquire(first->handle);
   clock->Advance(5s);
-  ASSERT_TRUE(first && second);
-  EXPECT_EQ(first->failure->code, Errc::kCancelled);
-  EXPECT_TRUE(second->grant.lease);
+  EXPECT_EQ(first->code(), Errc::kCancelled);
+  EXPECT_TRUE(second->granted());
 }
 
 TEST_F(RarePollsTest, ADocumentThatFallsDueEndsTheWait) {
-  SaveSpec insert;
-  insert.collection = collection;
-  insert.key = "a";
-  insert.save = SaveKind::kInsert;
-  insert.body = Body::FromJson({{"at", Date(clock->WallTime() + 5s)}});
-  ASSERT_FALSE(Save(engine(), std::move(insert)).failure);
+  ASSERT_FALSE(Insert("a", {{"at", Date(clock->WallTime() + 5s)}}));
   AcquireSpec spec = MakeSpec(engine(), *collection, {.wait = kForever}, 30s);
   spec.filter.Due("at");
   const TimePoint start = clock->Now();
@@ -116,19 +99,10 @@ TEST_F(NextSearchTest, AnIdleSearchBesideHeldDocumentsCostsFewRequests) {
 /// Searches that want different documents, and no poll in sight.
 class DifferentSearchesTest : public RarePollsTest {
  protected:
-  struct Search {
-    std::optional<AcquireResult> result;
-    AcquireHandle handle;
-    [[nodiscard]] bool granted() const { return result && result->grant.lease; }
-  };
-  std::shared_ptr<Search> SearchFor(int due, LockOptions options = {.wait = kForever}) {
+  std::shared_ptr<Waiting> SearchFor(int due, LockOptions options = {.wait = kForever}) {
     AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
     spec.filter.Equal("due", due);
-    auto search = std::make_shared<Search>();
-    search->handle = AcquireNextAsync(engine(), std::move(spec),
-                                      [search](AcquireResult r) { search->result = std::move(r); });
-    clock->RunPending();
-    return search;
+    return NextLater(std::move(spec));
   }
 };
 
@@ -147,7 +121,7 @@ TEST_F(DifferentSearchesTest, AHintReachesTheSearchThatWantsTheDocument) {
 TEST_F(DifferentSearchesTest, AHintOfADocumentThatNoneWantsIsAskedForOncePerWish) {
   Put("a", 4);
   Grant held = Lock("a");
-  std::vector<std::shared_ptr<Search>> searches;
+  std::vector<std::shared_ptr<Waiting>> searches;
   for (int i = 0; i < 10; ++i) searches.push_back(SearchFor(1));
   searches.push_back(SearchFor(2));
   store->Reset();

@@ -41,15 +41,12 @@ TEST_F(OutageTest, AWaitBehindALocalHolderIsNoOutage) {
 }
 
 TEST_F(OutageTest, ASearchThatGetsNoAnswerAnyMoreHasNotFoundNothing) {
-  std::optional<AcquireResult> result;
-  AcquireNextAsync(engine(), Spec("any", {.wait = 10s}),
-                   [&](AcquireResult told) { result = std::move(told); });
+  const auto search = NextLater(Spec("any", {.wait = 10s}));
   clock->Advance(2s);
-  EXPECT_FALSE(result);
+  EXPECT_FALSE(search->result);
   clock->DelayWork(1min);
   clock->Advance(8s);
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->failure->code, Errc::kUnavailable);
+  EXPECT_EQ(search->code(), Errc::kUnavailable);
   clock->Advance(2min);
 }
 

@@ -246,23 +246,9 @@ TEST_F(QuietQueueTest, ACallerThatWaitsForAMomentDoesNotOvertake) {
 class HangingSearchTest : public QuietQueueTest {
  protected:
   std::shared_ptr<Waiting> SearchLater(Duration wait) {
-    auto search = std::make_shared<Waiting>();
-    search->handle =
-        AcquireNextAsync(engine(), Spec({}, {.wait = wait}, false),
-                         [search](AcquireResult result) { search->result = std::move(result); });
-    clock->RunPending();
-    return search;
+    return NextLater(Spec({}, {.wait = wait}, false));
   }
 };
-
-TEST_F(HangingSearchTest, IsToldOfItsCancellationAlthoughThereIsAnOutage) {
-  BeAway();
-  const auto search = SearchLater(kForever);
-  EXPECT_FALSE(search->result);
-  CancelAcquire(search->handle);
-  clock->RunPending();
-  EXPECT_EQ(search->code(), Errc::kCancelled);
-}
 
 /// Without the outage it would be told that nothing is free.
 TEST_F(HangingSearchTest, IsToldOfTheOutageThatLastsUntilItsTimeIsUp) {
@@ -280,14 +266,6 @@ TEST_F(HangingSearchTest, ThatDoesNotWaitGetsTheAnswerWheneverItComes) {
   EXPECT_FALSE(search->result);
   clock->Advance(2s);
   EXPECT_EQ(search->code(), Errc::kNotFound);
-}
-
-TEST_F(HangingSearchTest, EndsWithItsTimeToWait) {
-  clock->DelayWork(10s);
-  const auto search = SearchLater(2s);
-  clock->Advance(2s);
-  EXPECT_EQ(search->code(), Errc::kUnavailable);
-  clock->Advance(1min);
 }
 
 }  // namespace

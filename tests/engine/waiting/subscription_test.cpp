@@ -43,12 +43,7 @@ class SubscriptionTest : public EngineTest {
   std::shared_ptr<Waiting> SearchFor(int n, Duration wait) {
     AcquireSpec spec = MakeSpec(engine(), *collection, {.wait = wait}, 30s);
     spec.filter.Equal("n", n);
-    auto search = std::make_shared<Waiting>();
-    search->handle = AcquireNextAsync(engine(), std::move(spec), [search](AcquireResult result) {
-      search->result = std::move(result);
-    });
-    clock->RunPending();
-    return search;
+    return NextLater(std::move(spec));
   }
   /// Releases a document that no caller waits for: a hint for searches.
   void Hint() {
