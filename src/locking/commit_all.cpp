@@ -12,15 +12,15 @@ namespace doclock::locking {
 namespace {
 
 /// Loads all documents; returns them in the order of the operations.
-std::vector<Change> Load(Unit& unit, const CommitOp& commit,
-                         const std::vector<std::size_t>& order) {
-  std::vector<Change> sorted;
+std::vector<Document> Load(Unit& unit, const CommitOp& commit,
+                           const std::vector<std::size_t>& order) {
+  std::vector<Document> sorted;
   sorted.reserve(order.size());
-  for (const std::size_t i : order) sorted.emplace_back(*commit.ops[i]);
+  for (const std::size_t i : order) sorted.emplace_back(Asked(*commit.ops[i]));
   unit.Load(sorted);
   std::vector<std::size_t> place_of(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) place_of[order[i]] = i;
-  std::vector<Change> given;
+  std::vector<Document> given;
   given.reserve(sorted.size());
   for (const std::size_t place : place_of) given.push_back(std::move(sorted[place]));
   return given;
@@ -28,21 +28,21 @@ std::vector<Change> Load(Unit& unit, const CommitOp& commit,
 
 void RunOnce(Unit& unit, CommitOp& commit, const std::vector<std::size_t>& order) {
   Reopen(commit);
-  std::vector<Change> changes = Load(unit, commit, order);
-  for (std::size_t i = 0; i < changes.size(); ++i) {
+  std::vector<Document> documents = Load(unit, commit, order);
+  for (std::size_t i = 0; i < documents.size(); ++i) {
     StoreOp& op = *commit.ops[i];
-    Decide(op, changes[i], unit);
+    Decide(op, documents[i], unit);
     if (op.status == OpStatus::kDone) continue;
     return KeepOnly(op, commit);
   }
   if (commit.join && !Join(commit, unit.Native())) return;
-  unit.Commit(changes);
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    const OpStatus outcome = changes[i].outcome;
+  unit.Commit(documents);
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const OpStatus outcome = documents[i].outcome.status;
     if (outcome == OpStatus::kPending || outcome == OpStatus::kDone) continue;
     StoreOp& op = *commit.ops[i];
     op.status = outcome;
-    op.detail = std::move(changes[i].detail);
+    op.detail = std::move(documents[i].outcome.detail);
     return KeepOnly(op, commit);
   }
 }

@@ -6,19 +6,19 @@
 
 namespace doclock::locking {
 
-Entry& Change::Edit() {
-  if (!now) now = was != nullptr ? *was : Entry();
-  return *now;
+Entry& Document::Edit() {
+  if (!decision.entry) decision.entry = loaded.entry != nullptr ? *loaded.entry : Entry();
+  return *decision.entry;
 }
 
-void Change::RefuseBy(std::string index) {
-  outcome = OpStatus::kConflict;
+void Outcome::RefuseBy(std::string index) {
+  status = OpStatus::kConflict;
   detail = std::make_unique<OpDetail>();
   detail->index = std::move(index);
 }
 
-void Change::Fail(OpStatus result, Errc code, std::string text) {
-  outcome = result;
+void Outcome::Fail(OpStatus result, Errc code, std::string text) {
+  status = result;
   detail = std::make_unique<OpDetail>();
   detail->code = code;
   detail->message = std::move(text);

@@ -27,6 +27,7 @@
 #include "doclock/store/raced.h"
 #include "doclock/store/subscription.h"
 #include "doclock/store/traits.h"
+#include "locking/document.h"
 #include "rules/lock_state.h"
 #include "rules/plain.h"
 
@@ -36,97 +37,8 @@
 
 namespace doclock::locking {
 
-/// When a unit has to be through. On the ordinary steady clock, not that of the leases.
-using Deadline = std::chrono::steady_clock::time_point;
-
 /// What is told if a document stayed kept.
 inline constexpr const char* kKeptText = "doclock: another client's transaction keeps the document";
-
-/// What is stored of one document.
-struct Entry {
-  rules::LockState lock;
-  Body body;
-};
-
-/// Whom a change concerns besides the client that made it. A database tells them once the change is
-/// committed, and never of one that may not be stored.
-enum class Notice : std::uint8_t {
-  kNobody,
-  /// The lock became free, or was granted to the first of its queue (LockState::passed_on). Or a
-  /// free document was inserted or saved, for which a search may wait.
-  kWaiters,
-};
-
-/// A document that one unit looks at, and what becomes of it. A unit has each document once.
-struct Change {
-  Change(Collection& c, OpKey k) noexcept : collection(&c), key(k.key), hash(k.hash) {}
-  /// Of the document that an operation names.
-  explicit Change(const StoreOp& op) noexcept
-      : collection(op.collection),
-        key(op.key),
-        hash(op.hash),
-        lock_only(NeedsNoBody(op)),
-        acquires(op.kind == OpKind::kAcquire),
-        expected(ExpectedBy(op)) {}
-
-  Collection* collection;
-  const Key* key;
-  std::size_t hash;
-  /// Asked: one operation alone decides, and what it decides is committed or fails as a whole.
-  bool alone = false;
-  /// Asked, of one alone: until when the database may wait for the document while another client's
-  /// transaction holds it. All else should have the unit's deadline.
-  Deadline patience = Deadline::max();
-  /// Asked: nothing looks at the body, so `was` may lack it.
-  bool lock_only = false;
-  bool acquires = false;                ///< Asked: for an attempt to take the lock.
-  std::int64_t expected = kAnyVersion;  ///< Asked: the version that a writer under the lock knows.
-
-  /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
-  /// is until the unit commits, loads again, scans or is destroyed.
-  const Entry* was = nullptr;
-  /// Loaded: there is a document, and its lock is not what this library writes.
-  bool malformed = false;
-  const char* bad_part = nullptr;  ///< Loaded, of a malformed one: which part is, if known.
-  /// Loaded, one of several, or committed: another client's transaction holds it, and the unit does
-  /// not wait. The program leaves the operation kept, or lets it fail.
-  bool blocked = false;
-  /// Committed, one of several: another client was quicker, and it is not stored. The program
-  /// leaves it to a unit of its own.
-  bool raced = false;
-
-  /// Decided: the document from now on; nothing: it stays as it is.
-  std::optional<Entry> now = std::nullopt;
-  /// Decided: the body that the writer knew, if it tells: for databases that store differences, and
-  /// leave to other programs what the writer has not changed. It is the operation's.
-  const Body* base = nullptr;
-  bool erased = false;              ///< Decided: the document goes.
-  Notice notice = Notice::kNobody;  ///< Decided.
-  /// Decided, with Notice::kWaiters: the grant to the first of the queue, if there was one.
-  std::optional<GrantSeen> grant = std::nullopt;
-  OpStatus outcome = OpStatus::kPending;       ///< Committed: kDone, kConflict, kFailed, kInDoubt.
-  std::unique_ptr<OpDetail> detail = nullptr;  ///< Committed; of all but kDone.
-
-  /// What to tell the waiters of this process, once it is committed.
-  [[nodiscard]] LockHint Hint() const { return {hash, grant}; }
-  /// Committed: this unique index has refused it. @param index its fields
-  DOCLOCK_EXPORT void RefuseBy(std::string index);
-  /// Committed: `result` is kFailed or kInDoubt.
-  DOCLOCK_EXPORT void Fail(OpStatus result, Errc code, std::string text);
-  [[nodiscard]] bool IsDecided() const noexcept { return erased || now.has_value(); }
-  /// Returns `now`, to be edited: at first a copy of the loaded entry, or an empty one.
-  DOCLOCK_EXPORT Entry& Edit();
-
- private:
-  static bool NeedsNoBody(const StoreOp& op) noexcept {
-    if (op.kind != OpKind::kWrite) return op.kind == OpKind::kRenew;
-    const auto& write = static_cast<const WriteOp&>(op);
-    return !write.merge && (!write.body || write.base);
-  }
-  static std::int64_t ExpectedBy(const StoreOp& op) noexcept {
-    return op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).expected : kAnyVersion;
-  }
-};
 
 /// A document that a scan of locks shows.
 struct Candidate {
@@ -138,20 +50,20 @@ struct Candidate {
   std::string why_malformed = {};  ///< See LockRow.
 };
 
-/// The text of kMalformed.
-[[nodiscard]] inline std::string MalformedText(const Change& document) {
+/// The text of kMalformed. @param bad_part which part of the lock is malformed; null: not known
+[[nodiscard]] inline std::string MalformedText(const char* bad_part) {
   std::string text = "the lock of the document is not what this library writes";
-  if (document.bad_part != nullptr) text += std::string(" (") + document.bad_part + ")";
+  if (bad_part != nullptr) text += std::string(" (") + bad_part + ")";
   return text;
 }
 
 /// What a unit is for.
 enum class Access : std::uint8_t {
   kRead,
-  kWrite,     ///< Each change is stored or refused by itself.
+  kWrite,     ///< Each document is stored or refused by itself.
   kBriefly,   ///< As kWrite, but it waits for no other client longer than a moment.
   kRenew,     ///< As kBriefly, of renewals: they come again, and others are due meanwhile.
-  kWriteAll,  ///< All changes are stored, or none. Only with StoreTraits::transactions.
+  kWriteAll,  ///< All documents are stored, or none. Only with StoreTraits::transactions.
 };
 
 /// The program runs the unit again, several documents then each in a unit of its own.
@@ -188,11 +100,11 @@ class DOCLOCK_EXPORT Unit {
   [[nodiscard]] virtual std::int64_t floor() const noexcept { return 0; }
   /// Refuses a body that the database cannot hold. @throws DocumentException naming the member
   virtual void CheckBody(const Body&) const {}
-  /// Fills in the documents' loaded parts. What an earlier call loaded is given up by a further
+  /// Fills in what is loaded of the documents. What an earlier call loaded is given up by a further
   /// one, and by a scan: it may change from then on. So nothing is decided yet when they are
   /// called. With kWriteAll it waits for documents that other clients keep, in this order, which is
   /// the same for all clients. @throws Raced if it would wait, and too many units do
-  virtual void Load(std::span<Change> documents) = 0;
+  virtual void Load(std::span<Document> documents) = 0;
   /// Asked before Load: it shall show all documents as they were at one moment. For databases that
   /// do so anyway, this does nothing. @throws Error if the database cannot
   virtual void SeeOneMoment() {}
@@ -213,11 +125,11 @@ class DOCLOCK_EXPORT Unit {
                                const std::function<bool(Candidate&&)>& visit) {
     return ScanLocks(collection, {}, after, visit);
   }
-  /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
-  /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
-  /// decided. With kWriteAll all changes are decided, and are made in
-  /// this order; if one is refused, nothing is stored, and only that one has an outcome.
-  virtual void Commit(std::span<Change> changes) = 0;
+  /// Stores the decisions, and gives each document its outcome: one that a unique index refuses is
+  /// kConflict, and leaves the others alone. Then tells those whom they concern. Not called if
+  /// nothing is decided. With kWriteAll all documents are decided, and are written in this order;
+  /// if one is refused, nothing is stored, and only that one has an outcome.
+  virtual void Commit(std::span<Document> documents) = 0;
   /// With kWriteAll: the handle that StoreTraits::native names, for work in the same transaction.
   /// It is called behind Load.
   [[nodiscard]] virtual void* Native() { return nullptr; }
@@ -257,9 +169,8 @@ class DOCLOCK_EXPORT Database {
   /// round trips.
   [[nodiscard]] virtual bool CanRun(rules::Plain) const noexcept { return false; }
   /// Carries out operations of such kinds without a unit, each as the rules would, and stores them.
-  /// Leaves those pending, with nothing changed, whose documents have to be loaded. One document
-  /// occurs once among them, but for renewals. @param alone is there no other operation in the
-  /// call, of any kind?
+  /// Leaves those pending, with nothing changed, whose documents have to be loaded. Only renewals
+  /// name a document twice. @param alone is there no other operation in the call, of any kind?
   /// @throws Error if nothing was stored
   virtual void RunPlain(std::span<const rules::PlainOp>, bool /*alone*/, Deadline) {}
   /// See Store.

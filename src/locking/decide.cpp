@@ -41,11 +41,11 @@ Body NewBody(const Body& body, const Entry* was, bool merge = false) {
   return merge ? Merged(was->body, body) : body;
 }
 
-/// Gives an edited entry its new body, if there is one. @param base see Change::base
-void Put(Body&& body, const Body* base, Entry& entry, Change& document) noexcept {
+/// Gives an edited entry its new body, if there is one. @param base see Decision
+void Put(Body&& body, const Body* base, Entry& entry, Document& document) noexcept {
   if (!body) return;
   entry.body = std::move(body);
-  document.base = base;
+  document.decision.base = base;
 }
 
 /// A plain release that nobody waits for does not read the time.
@@ -55,15 +55,15 @@ TimePoint TimeFor(const WriteOp& op, const rules::LockState& lock, Unit& unit) {
   return needed ? unit.Now() : TimePoint{};
 }
 
-void Tell(Change& document, bool concerns_waiters, const Entry& entry) noexcept {
-  document.notice = concerns_waiters ? Notice::kWaiters : Notice::kNobody;
-  document.grant.reset();
+void Tell(Document& document, bool concerns_waiters, const Entry& entry) noexcept {
+  document.decision.notice = concerns_waiters ? Notice::kWaiters : Notice::kNobody;
+  document.decision.grant.reset();
   const rules::LockState& lock = entry.lock;
   if (!concerns_waiters || !lock.passed_on.done) return;
-  document.grant = {lock.lock_id, lock.version, lock.born, entry.body};
+  document.decision.grant = {lock.lock_id, lock.version, lock.born, entry.body};
 }
 
-void Create(AcquireOp& op, Change& document, Unit& unit) {
+void Create(AcquireOp& op, Document& document, Unit& unit) {
   if (!IsGood(op, op.insert, {}, unit)) return;
   Entry& entry = document.Edit();
   entry.body = op.body = op.insert;
@@ -71,8 +71,8 @@ void Create(AcquireOp& op, Change& document, Unit& unit) {
   rules::AcquireNew(op, entry.lock, unit.Now(), unit.instance());
 }
 
-void Decide(AcquireOp& op, Change& document, Unit& unit) {
-  if (document.was != nullptr) {
+void Decide(AcquireOp& op, Document& document, Unit& unit) {
+  if (document.loaded.entry != nullptr) {
     DecideAcquire(op, document, unit);
   } else if (op.insert) {
     Create(op, document, unit);
@@ -82,9 +82,10 @@ void Decide(AcquireOp& op, Change& document, Unit& unit) {
 }
 
 /// @param document is there, as it was loaded or as the operation before left it.
-void Decide(RenewOp& op, Change& document, Unit& unit) {
+void Decide(RenewOp& op, Document& document, Unit& unit) {
   const TimePoint now = unit.Now();
-  const rules::LockState& lock = document.now ? document.now->lock : document.was->lock;
+  const rules::LockState& lock =
+      document.decision.entry ? document.decision.entry->lock : document.loaded.entry->lock;
   if (!rules::MayRenew(op, lock, now)) {
     op.status = OpStatus::kLost;
     return;
@@ -92,8 +93,8 @@ void Decide(RenewOp& op, Change& document, Unit& unit) {
   rules::Renew(op, document.Edit().lock, now, unit.instance());
 }
 
-void Decide(WriteOp& op, Change& document, Unit& unit) {
-  const Entry& was = *document.was;
+void Decide(WriteOp& op, Document& document, Unit& unit) {
+  const Entry& was = *document.loaded.entry;
   const TimePoint now = TimeFor(op, was.lock, unit);
   if (!rules::MayWrite(op, was.lock, now)) return;
   Body body = NewBody(op.body, &was, op.merge);
@@ -102,12 +103,12 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   rules::Write(op, entry.lock, now, unit.instance());
   Put(std::move(body), op.base && !op.merge ? &op.base : nullptr, entry, document);
   Tell(document, rules::ConcernsWaiters(op, entry.lock), entry);
-  document.erased = op.write == WriteKind::kErase;
+  document.decision.erased = op.write == WriteKind::kErase;
 }
 
-void Decide(SaveOp& op, Change& document, Unit& unit) {
+void Decide(SaveOp& op, Document& document, Unit& unit) {
   const TimePoint now = unit.Now();
-  const Entry* const was = document.was;
+  const Entry* const was = document.loaded.entry;
   if (!rules::MaySave(op, was == nullptr ? nullptr : &was->lock, now)) return;
   const bool erases = op.save == SaveKind::kErase;
   Body body = erases ? Body() : NewBody(op.body, was);
@@ -120,12 +121,12 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   const bool frees = rules::Save(op, entry.lock, now);
   Put(std::move(body), op.base ? &op.base : nullptr, entry, document);
   Tell(document, frees || !erases, entry);
-  document.erased = erases;
+  document.decision.erased = erases;
 }
 
-void Decide(ReadOp& op, Change& document, Unit& unit) {
-  op.body = document.was->body;
-  rules::Read(op, document.was->lock, unit.Now());
+void Decide(ReadOp& op, Document& document, Unit& unit) {
+  op.body = document.loaded.entry->body;
+  rules::Read(op, document.loaded.entry->lock, unit.Now());
 }
 
 /// May the operation meet a document that is not there?
@@ -135,7 +136,7 @@ bool MayBeMissing(const StoreOp& op) noexcept {
 
 }  // namespace
 
-void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
+void DecideAcquire(AcquireOp& op, Document& document, Unit& unit) {
   Entry& entry = document.Edit();
   if (entry.lock.born.is_nil()) entry.lock.born = NewUuid();
   rules::Acquire(op, entry.lock, unit.Now(), unit.instance());
@@ -143,14 +144,14 @@ void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
   if (op.status == OpStatus::kDone) op.body = entry.body;
   // A refused attempt that left nothing writes nothing.
   const bool changed =
-      op.status == OpStatus::kDone ? !op.passed_on : entry.lock != document.was->lock;
-  if (!changed) document.now.reset();
+      op.status == OpStatus::kDone ? !op.passed_on : entry.lock != document.loaded.entry->lock;
+  if (!changed) document.decision.entry.reset();
 }
 
-void Decide(StoreOp& op, Change& document, Unit& unit) {
-  if (document.malformed) {
-    op.Fail(Errc::kMalformed, MalformedText(document));
-  } else if (document.was == nullptr && !MayBeMissing(op)) {
+void Decide(StoreOp& op, Document& document, Unit& unit) {
+  if (document.loaded.malformed) {
+    op.Fail(Errc::kMalformed, MalformedText(document.loaded.bad_part));
+  } else if (document.loaded.entry == nullptr && !MayBeMissing(op)) {
     op.status = OpStatus::kMissing;
   } else {
     try {

@@ -8,9 +8,9 @@ namespace doclock::locking {
 /// Decides one operation on its document, which is loaded: fills in the operation's result and the
 /// change, by the rules. The result counts once the change is committed. @param unit tells the
 /// time, if the rules need it. @throws what the unit throws
-void Decide(StoreOp& op, Change& document, Unit& unit);
+void Decide(StoreOp& op, Document& document, Unit& unit);
 
 /// Decides an acquire of a document that is there.
-void DecideAcquire(AcquireOp& op, Change& document, Unit& unit);
+void DecideAcquire(AcquireOp& op, Document& document, Unit& unit);
 
 }  // namespace doclock::locking

@@ -41,14 +41,14 @@ void Reopen(StoreOp& op, bool in_doubt) noexcept {
   if (op.status != OpStatus::kBusy || may_stand) op.status = OpStatus::kPending;
 }
 
-/// Gives an operation the outcome of its change.
-void Settle(StoreOp& op, const Change& change) {
-  if (!change.IsDecided() || change.outcome == OpStatus::kDone) return;
-  if (change.blocked || change.raced) return Reset(op);
-  Reopen(op, change.outcome == OpStatus::kInDoubt);
+/// Gives an operation the outcome of its document.
+void Settle(StoreOp& op, const Document& document) {
+  if (!document.IsDecided() || document.outcome.status == OpStatus::kDone) return;
+  if (document.outcome.blocked || document.outcome.raced) return Reset(op);
+  Reopen(op, document.outcome.status == OpStatus::kInDoubt);
   if (op.status == OpStatus::kBusy) return;
-  op.status = change.outcome;
-  op.detail = std::make_unique<OpDetail>(*change.detail);
+  op.status = document.outcome.status;
+  op.detail = std::make_unique<OpDetail>(*document.outcome.detail);
 }
 
 /// Lets the database carry out without a unit what it can.
@@ -106,33 +106,32 @@ void LeaveKept(StoreOp& op) {
 class Step {
  public:
   /// @param ops in their order; they outlive it
-  /// @param alone see Change
+  /// @param alone see Asked
   Step(std::span<StoreOp* const> ops, bool alone) noexcept
       : ops_(ops), alone_(alone), patience_(alone ? PatienceOf(*ops.front()) : Deadline::max()) {}
 
   void RunIn(Unit& unit) {
     for (StoreOp* const op : ops_) {
-      if (changes_.empty() || !IsOf(*op, changes_.back())) AddChange(*op);
-      of_.push_back(changes_.size() - 1);
+      if (documents_.empty() || !IsOf(*op, documents_.back())) Ask(*op);
+      of_.push_back(documents_.size() - 1);
     }
-    unit.Load(changes_);
-    ForEachChange([&](StoreOp& op, Change& change) {
-      if (!change.blocked) Decide(op, change, unit);
+    unit.Load(documents_);
+    ForEachDocument([&](StoreOp& op, Document& document) {
+      if (!document.loaded.blocked) Decide(op, document, unit);
     });
     StoreIn(unit);
   }
   /// @param decide see ExecuteAlone
-  void RunIn(Unit& unit, const std::function<void(Unit&, Change&)>& decide) {
-    AddChange(*ops_.front());
+  void RunIn(Unit& unit, const DecideOne& decide) {
     of_.push_back(0);
-    decide(unit, changes_.front());
+    decide(unit, documents_);
     StoreIn(unit);
   }
   /// Forgets what a unit decided that stored nothing.
   void Clear() noexcept {
     for (StoreOp* const op : ops_) Reset(*op);
     of_.clear();
-    changes_.clear();
+    documents_.clear();
   }
 
   /// Calls `settle` with the operations that have no result, or one that may not be stored, but for
@@ -140,48 +139,50 @@ class Step {
   /// a result that is not true.
   template <class F>
   void ForEachOpen(const F& settle, bool in_doubt) {
-    for (std::size_t i = 0; i < of_.size(); ++i) {
-      if (changes_[of_[i]].IsDecided()) Reopen(*ops_[i], in_doubt);
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (Of(i) && Of(i)->IsDecided()) Reopen(*ops_[i], in_doubt);
     }
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (ops_[i]->status == OpStatus::kPending && !NeedsItsOwn(i)) settle(*ops_[i]);
     }
   }
   /// Is the operation's document kept by another client? Then it was left alone.
-  [[nodiscard]] bool IsBlocked(std::size_t i) const noexcept { return Has(i, &Change::blocked); }
+  [[nodiscard]] bool IsBlocked(std::size_t i) const noexcept { return Of(i) && Of(i)->IsBlocked(); }
   /// Was another client quicker with its document?
-  [[nodiscard]] bool IsRaced(std::size_t i) const noexcept { return Has(i, &Change::raced); }
+  [[nodiscard]] bool IsRaced(std::size_t i) const noexcept { return Of(i) && Of(i)->outcome.raced; }
 
  private:
-  void AddChange(const StoreOp& op) {
-    Change& change = changes_.emplace_back(op);
-    change.alone = alone_;
-    change.patience = patience_;
+  void Ask(const StoreOp& op) {
+    Asked asked(op);
+    asked.alone = alone_;
+    asked.patience = patience_;
+    documents_.emplace_back(asked);
   }
   void StoreIn(Unit& unit) {
-    if (std::ranges::none_of(changes_, &Change::IsDecided)) return;
-    unit.Commit(changes_);
-    ForEachChange([](StoreOp& op, const Change& change) { Settle(op, change); });
+    if (std::ranges::none_of(documents_, &Document::IsDecided)) return;
+    unit.Commit(documents_);
+    ForEachDocument([](StoreOp& op, const Document& document) { Settle(op, document); });
   }
-  [[nodiscard]] bool Has(std::size_t i, bool Change::*flag) const noexcept {
-    return i < of_.size() && changes_[of_[i]].*flag;
+  /// The document of an operation; null: it was not loaded.
+  [[nodiscard]] const Document* Of(std::size_t i) const noexcept {
+    return i < of_.size() && of_[i] < documents_.size() ? &documents_[of_[i]] : nullptr;
   }
   [[nodiscard]] bool NeedsItsOwn(std::size_t i) const noexcept {
     return !alone_ && (IsBlocked(i) || IsRaced(i));
   }
   template <class F>
-  void ForEachChange(const F& use) {
-    for (std::size_t i = 0; i < ops_.size(); ++i) use(*ops_[i], changes_[of_[i]]);
+  void ForEachDocument(const F& use) {
+    for (std::size_t i = 0; i < ops_.size(); ++i) use(*ops_[i], documents_[of_[i]]);
   }
-  static bool IsOf(const StoreOp& op, const Change& change) {
-    return op.collection == change.collection && *op.key == *change.key;
+  static bool IsOf(const StoreOp& op, const Document& document) {
+    return op.collection == document.asked.collection && *op.key == *document.asked.key;
   }
 
   const std::span<StoreOp* const> ops_;
   const bool alone_;
   const Deadline patience_;
-  std::vector<Change> changes_;
-  std::vector<std::size_t> of_;  ///< The change of each operation.
+  std::vector<Document> documents_;
+  std::vector<std::size_t> of_;  ///< The document of each operation.
 };
 
 /// Carries out the operation in a unit of its own, until no other client races it.
@@ -326,8 +327,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   }
 }
 
-void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
-                  const std::function<void(Unit&, Change&)>& decide) {
+void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline, const DecideOne& decide) {
   ExecuteOne(database, op, deadline, [&](Step& step, Unit& unit) { step.RunIn(unit, decide); });
 }
 

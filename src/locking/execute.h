@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "doclock/export.h"
 #include "doclock/store.h"
@@ -13,9 +14,10 @@ namespace doclock::locking {
 /// One document occurs once among them, but for renewals, which are decided one after the other.
 DOCLOCK_EXPORT void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline);
 
-/// Executes one operation whose document `decide` finds: it gives the change that document, and
-/// decides it; or it leaves the change alone, and then the operation's result stands.
-void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
-                  const std::function<void(Unit&, Change&)>& decide);
+/// Finds the document of an operation, puts it into `found`, and decides it. If it decides none,
+/// the operation's result stands.
+using DecideOne = std::function<void(Unit& unit, std::vector<Document>& found)>;
+/// Executes one operation whose document `decide` finds.
+void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline, const DecideOne& decide);
 
 }  // namespace doclock::locking

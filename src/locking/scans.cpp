@@ -40,51 +40,58 @@ WallTime TimeFor(const Filter& filter, Unit& unit) {
 /// The filter, with that time in place of Due.
 Filter At(const WallTime& now, const Filter& filter) { return now ? filter.DueAt(*now) : filter; }
 
-/// Loads the documents that a search found, until it may take one: decides that.
+/// Loads the documents that a search has shown, until it may take one: decides that, the only one
+/// of `found` then.
 bool TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
-               std::vector<QueryRow>& found, Change& change) {
-  for (QueryRow& row : found) {
-    change = Change(*op.collection, row.key);
-    change.alone = true;
-    unit.Load({&change, 1});
-    const bool may_take = change.was != nullptr &&
-                          rules::MayTakeNext(change.was->lock, unit.Now()) &&
-                          Matches(filter, row.key, change.was->body);
+               std::span<const QueryRow> shown, std::vector<Document>& found) {
+  for (const QueryRow& row : shown) {
+    key = row.key;
+    Asked asked(*op.collection, key);
+    asked.alone = true;
+    found.clear();
+    Document& document = found.emplace_back(asked);
+    unit.Load(found);
+    const Entry* const entry = document.loaded.entry;
+    const bool may_take = entry != nullptr && rules::MayTakeNext(entry->lock, unit.Now()) &&
+                          Matches(filter, key, entry->body);
     if (!may_take) continue;
-    key = std::move(row.key);
-    change.key = op.key = &key;
-    op.hash = change.hash;
-    DecideAcquire(op, change, unit);
+    op.key = asked.key;
+    op.hash = asked.hash;
+    DecideAcquire(op, document, unit);
     return true;
   }
   return false;
 }
 
-void TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key, Change& change,
-              Deadline deadline) {
+void TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
+              std::vector<Document>& found, Deadline deadline) {
   Filter page = Filter(filter).Free();
   // Mostly it may take the first one.
   for (std::int64_t limit = 1;; limit = kAtOnce) {
     page.Limit(limit);
-    std::vector<QueryRow> found;
+    std::vector<QueryRow> shown;
     unit.Scan(*op.collection, page, [&](QueryRow&& row) {
-      found.push_back(std::move(row));
+      shown.push_back(std::move(row));
       return true;
     });
-    if (TakeFirst(unit, filter, op, key, found, change)) return;
-    if (found.size() < static_cast<std::size_t>(limit)) break;
+    if (TakeFirst(unit, filter, op, key, shown, found)) return;
+    if (shown.size() < static_cast<std::size_t>(limit)) break;
     if (std::chrono::steady_clock::now() >= deadline) {
       throw StoreException(Errc::kUnavailable, "doclock: the search had no end in time");
     }
-    auto [last, value] = PositionOf(filter, found.back().key, found.back().body);
+    auto [last, value] = PositionOf(filter, shown.back().key, shown.back().body);
     page.After(std::move(last), std::move(value));
   }
   op.status = OpStatus::kMissing;
 }
 
-std::vector<Change> LocksOf(Collection& collection, std::span<const Key> keys) {
-  std::vector<Change> locks;
-  for (const Key& key : keys) locks.emplace_back(collection, key).lock_only = true;
+std::vector<Document> LocksOf(Collection& collection, std::span<const Key> keys) {
+  std::vector<Document> locks;
+  for (const Key& key : keys) {
+    Asked asked(collection, key);
+    asked.lock_only = true;
+    locks.emplace_back(asked);
+  }
   return locks;
 }
 
@@ -120,18 +127,21 @@ std::vector<Key> FindOver(Database& database, Collection& collection, std::int64
 }
 
 std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> keys) {
-  std::vector<Change> changes = LocksOf(collection, keys);
-  unit.Load(changes);
+  std::vector<Document> documents = LocksOf(collection, keys);
+  unit.Load(documents);
   bool decided = false;
-  for (Change& change : changes) {
-    if (change.was == nullptr || !rules::IsPurgeable(change.was->lock, unit.Now())) continue;
-    rules::Purge(change.Edit().lock);
+  for (Document& document : documents) {
+    if (document.loaded.entry == nullptr ||
+        !rules::IsPurgeable(document.loaded.entry->lock, unit.Now()))
+      continue;
+    rules::Purge(document.Edit().lock);
     decided = true;
   }
   if (!decided) return 0;
-  unit.Commit(changes);
-  return std::count_if(changes.begin(), changes.end(),
-                       [](const Change& change) { return change.outcome == OpStatus::kDone; });
+  unit.Commit(documents);
+  return std::count_if(documents.begin(), documents.end(), [](const Document& document) {
+    return document.outcome.status == OpStatus::kDone;
+  });
 }
 
 std::int64_t PurgeOf(Database& database, Collection& collection, std::span<const Key> keys,
@@ -165,10 +175,10 @@ namespace {
 void ReadTogether(Unit& unit, std::span<StoreOp* const> reads) {
   std::vector<StoreOp*> sorted(reads.begin(), reads.end());
   std::stable_sort(sorted.begin(), sorted.end(), StandsBefore);
-  std::vector<Change> documents;
+  std::vector<Document> documents;
   std::vector<std::size_t> of;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (i == 0 || StandsBefore(sorted[i - 1], sorted[i])) documents.emplace_back(*sorted[i]);
+    if (i == 0 || StandsBefore(sorted[i - 1], sorted[i])) documents.emplace_back(Asked(*sorted[i]));
     of.push_back(documents.size() - 1);
   }
   unit.SeeOneMoment();
@@ -199,8 +209,8 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
     return op.Fail(error.errc(), error.what());
   }
   op.MakePending();
-  ExecuteAlone(database, op, deadline, [&](Unit& unit, Change& change) {
-    TakeNext(unit, At(TimeFor(filter, unit), filter), op, key, change, deadline);
+  ExecuteAlone(database, op, deadline, [&](Unit& unit, std::vector<Document>& found) {
+    TakeNext(unit, At(TimeFor(filter, unit), filter), op, key, found, deadline);
   });
 }
 
@@ -219,11 +229,11 @@ void TellFreeIn(Unit& unit, const Filter& filter, const WallTime& now, AcquireOp
     return true;
   });
   std::sort(held.begin(), held.end());  // the order in which all clients load
-  std::vector<Change> locks = LocksOf(*op.collection, held);
+  std::vector<Document> locks = LocksOf(*op.collection, held);
   unit.Load(locks);
-  for (const Change& lock : locks) {
-    if (lock.was == nullptr) continue;
-    const milliseconds left = lock.was->lock.lease.Left(unit.Now());
+  for (const Document& lock : locks) {
+    if (lock.loaded.entry == nullptr) continue;
+    const milliseconds left = lock.loaded.entry->lock.lease.Left(unit.Now());
     op.free_in = std::clamp(left, milliseconds(0), *op.free_in);
   }
 }

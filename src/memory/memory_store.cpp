@@ -32,14 +32,14 @@
 namespace doclock {
 namespace {
 
-using locking::Change;
+using locking::Document;
 using Fields = std::vector<std::string>;
-using Documents = std::unordered_map<Key, locking::Entry>;
+using Entries = std::unordered_map<Key, locking::Entry>;
 
 struct MemoryCollection : Collection {
   using Collection::Collection;
 
-  Documents documents;
+  Entries documents;
   std::vector<Fields> unique;  ///< The fields of each unique index.
   const std::shared_ptr<Watchers> watchers = std::make_shared<Watchers>();
 
@@ -75,10 +75,10 @@ class MemoryUnit final : public locking::Unit {
     return clock_.WallTime();
   }
 
-  void Load(std::span<Change> changes) override {
-    for (Change& change : changes) {
-      const auto found = Ours(*change.collection).Select(*change.key);
-      change.was = found.empty() ? nullptr : &found.front().second;
+  void Load(std::span<Document> documents) override {
+    for (Document& document : documents) {
+      const auto found = Ours(*document.asked.collection).Select(*document.asked.key);
+      document.loaded.entry = found.empty() ? nullptr : &found.front().second;
     }
   }
 
@@ -102,54 +102,59 @@ class MemoryUnit final : public locking::Unit {
     return {};
   }
 
-  void Commit(std::span<Change> changes) override {
+  void Commit(std::span<Document> documents) override {
     Steps steps;
-    for (Change& change : changes) {
-      if (!change.IsDecided()) continue;
-      if (!IsRefused(change)) {
-        steps.made.emplace_back(change);
-      } else if (all_or_none_) {
-        return;
+    for (Document& document : documents) {
+      if (!document.IsDecided()) continue;
+      if (const Fields* const index = FindRefusing(document)) {
+        document.outcome.RefuseBy(FieldList(*index));
+        if (all_or_none_) return;
+      } else {
+        steps.made.emplace_back(document);
       }
     }
     const std::vector<Step> done = std::move(steps.made);  // destroyed when others may go on
     guard_.unlock();
-    for (const Step& step : done) step.change->outcome = OpStatus::kDone;
+    for (const Step& step : done) step.document->outcome.status = OpStatus::kDone;
     for (const Step& step : done) {
-      if (step.change->notice == locking::Notice::kWaiters)
-        step.ours().watchers->Tell(step.change->Hint());
+      if (step.document->decision.notice == locking::Notice::kWaiters)
+        step.ours().watchers->Tell(step.document->Hint());
     }
   }
 
  private:
-  /// A change that was made. It keeps what was there before.
+  /// A decided document that is stored now. What was there before is kept here, or where the
+  /// decision was.
   class Step {
    public:
-    explicit Step(Change& of) : change(&of) {
-      if (of.erased) {
-        erased_ = ours().documents.extract(*of.key);
+    explicit Step(Document& of) : document(&of) {
+      if (of.decision.erased) {
+        erased_ = entries().extract(*of.asked.key);
         return;
       }
-      const auto [place, is_new] = ours().documents.try_emplace(*of.key);
+      const auto [place, is_new] = entries().try_emplace(*of.asked.key);
       is_new_ = is_new;
-      std::swap(place->second, *of.now);
+      std::swap(place->second, *of.decision.entry);
     }
     void TakeBack() noexcept {
-      Documents& documents = ours().documents;
       if (erased_) {
-        documents.insert(std::move(erased_));
+        entries().insert(std::move(erased_));
       } else if (is_new_) {
-        documents.erase(*change->key);
+        entries().erase(*document->asked.key);
       } else {
-        std::swap(documents.find(*change->key)->second, *change->now);
+        std::swap(entries().find(*document->asked.key)->second, *document->decision.entry);
       }
     }
-    [[nodiscard]] MemoryCollection& ours() const noexcept { return Ours(*change->collection); }
+    [[nodiscard]] MemoryCollection& ours() const noexcept {
+      return Ours(*document->asked.collection);
+    }
 
-    Change* change;
+    Document* document;
 
    private:
-    Documents::node_type erased_;
+    [[nodiscard]] Entries& entries() const noexcept { return ours().documents; }
+
+    Entries::node_type erased_;
     bool is_new_ = false;
   };
   /// The steps of one commit; they are taken back unless they are moved away.
@@ -160,17 +165,17 @@ class MemoryUnit final : public locking::Unit {
     std::vector<Step> made;
   };
 
-  /// Does a unique index refuse the change? Then that is its outcome.
-  static bool IsRefused(Change& change) {
-    if (change.erased || (change.was != nullptr && change.now->body.IsSameAs(change.was->body)))
-      return false;
-    const MemoryCollection& ours = Ours(*change.collection);
-    for (const Fields& fields : ours.unique) {
-      if (!ours.HasRepeated(fields, *change.key, change.now->body)) continue;
-      change.RefuseBy(FieldList(fields));
-      return true;
-    }
-    return false;
+  /// Returns the unique index that refuses what was decided; null: none does.
+  static const Fields* FindRefusing(const Document& document) {
+    const locking::Decision& decision = document.decision;
+    const locking::Entry* const was = document.loaded.entry;
+    if (decision.erased || (was != nullptr && decision.entry->body.IsSameAs(was->body)))
+      return nullptr;
+    const MemoryCollection& ours = Ours(*document.asked.collection);
+    const auto found = std::ranges::find_if(ours.unique, [&](const Fields& fields) {
+      return ours.HasRepeated(fields, *document.asked.key, decision.entry->body);
+    });
+    return found == ours.unique.end() ? nullptr : &*found;
   }
 
   const Clock& clock_;

@@ -13,32 +13,33 @@
 
 namespace doclock::mongodb {
 
-using locking::Change;
+using locking::Document;
 using std::chrono::milliseconds;
 
 namespace {
 
-Verb VerbOf(const Change& change) noexcept {
-  if (change.erased) return Verb::kDelete;
-  return change.was == nullptr ? Verb::kInsert : Verb::kUpdate;
+Verb VerbOf(const Document& document) noexcept {
+  if (document.decision.erased) return Verb::kDelete;
+  return document.loaded.entry == nullptr ? Verb::kInsert : Verb::kUpdate;
 }
 
 /// The server bounds its waits for a document and the write by one time, and a majority takes some.
-milliseconds PatienceOf(const Change& change) {
+milliseconds PatienceOf(const Document& document) {
   constexpr milliseconds kLeast{50};
-  return std::max(Until(change.patience), kLeast);
+  return std::max(Until(document.asked.patience), kLeast);
 }
 
 }  // namespace
 
 struct MongodbUnit::Writes {
   Verb verb;
-  std::vector<Change*> changes{};
+  std::vector<Document*> documents{};
   Array statements{};
   std::uint32_t bytes = 0;
 
-  [[nodiscard]] bool HasRoomFor(const Change& change, const Doc& statement) const noexcept {
-    return verb == VerbOf(change) && changes.front()->collection == change.collection &&
+  [[nodiscard]] bool HasRoomFor(const Document& document, const Doc& statement) const noexcept {
+    return verb == VerbOf(document) &&
+           documents.front()->asked.collection == document.asked.collection &&
            bytes + statement.get()->len <= kMostCommandBytes;
   }
 };
@@ -46,34 +47,37 @@ struct MongodbUnit::Writes {
 MongodbUnit::MongodbUnit(Server& server, Deadline deadline)
     : server_(server), deadline_(deadline), operations_(server, Until(deadline)) {}
 
-void MongodbUnit::Load(std::span<Change> documents) {
+void MongodbUnit::Load(std::span<Document> documents) {
   loaded_.clear();
   while (!documents.empty()) {
-    const auto other = std::find_if(documents.begin(), documents.end(), [&](const Change& change) {
-      return change.collection != documents.front().collection;
-    });
+    const auto other =
+        std::find_if(documents.begin(), documents.end(), [&](const Document& document) {
+          return document.asked.collection != documents.front().asked.collection;
+        });
     const auto some = documents.first(static_cast<std::size_t>(other - documents.begin()));
     LoadSome(some);
     documents = documents.subspan(some.size());
   }
 }
 
-void MongodbUnit::LoadSome(std::span<Change> documents) {
-  const Collection& collection = *documents.front().collection;
-  const bool whole = std::any_of(documents.begin(), documents.end(),
-                                 [](const Change& document) { return !document.lock_only; });
+void MongodbUnit::LoadSome(std::span<Document> documents) {
+  const Collection& collection = *documents.front().asked.collection;
+  const bool whole = std::any_of(documents.begin(), documents.end(), [](const Document& document) {
+    return !document.asked.lock_only;
+  });
   std::vector<const Key*> keys;
-  for (const Change& document : documents) keys.push_back(document.key);
+  for (const Document& document : documents) keys.push_back(document.asked.key);
   Reply reply;
   // Confirmed: what a document does not show any more is the operation's result.
   const bool complete = operations_.Look(
       collection, keys, {.whole = whole, .moment = moment_ ? &*moment_ : nullptr},
       [&](std::size_t place, Operations::Shown&& shown) {
         const Loaded& loaded = Keep(std::move(shown), collection, whole);
-        Change& document = documents[place];
-        document.malformed = loaded.stored.malformed();
-        document.bad_part = document.malformed ? loaded.stored.bad_field.c_str() : nullptr;
-        document.was = document.malformed ? nullptr : &loaded;
+        Document& document = documents[place];
+        document.loaded.malformed = loaded.stored.malformed();
+        document.loaded.bad_part =
+            document.loaded.malformed ? loaded.stored.bad_field.c_str() : nullptr;
+        document.loaded.entry = document.loaded.malformed ? nullptr : &loaded;
       },
       reply);
   spoilt_ = reply.outcome == Outcome::kRefused;  // by the rights to one of several collections
@@ -115,117 +119,124 @@ void MongodbUnit::SeeOneMoment() {
   moment_.emplace();
 }
 
-void MongodbUnit::Commit(std::span<Change> changes) {
-  const auto of_loaded = [](const Change& change) {
-    const auto& loaded = static_cast<const Loaded&>(*change.was);
-    return LockChange{.collection = *change.collection,
-                      .key = *change.key,
+void MongodbUnit::Commit(std::span<Document> documents) {
+  const auto of_loaded = [](const Document& document) {
+    const auto& loaded = static_cast<const Loaded&>(*document.loaded.entry);
+    const locking::Decision& decision = document.decision;
+    return LockChange{.collection = *document.asked.collection,
+                      .key = *document.asked.key,
                       .was = loaded.stored,
-                      .now = change.now->lock,
-                      .body = change.now->body,
-                      .base = change.base != nullptr ? *change.base : loaded.body,
-                      .erases = change.erased};
+                      .now = decision.entry->lock,
+                      .body = decision.entry->body,
+                      .base = decision.base != nullptr ? *decision.base : loaded.body,
+                      .erases = decision.erased};
   };
   std::vector<Writes> commands;
   spoilt_ = true;  // if a body cannot be put into BSON
-  for (Change& change : changes) {
-    if (!change.IsDecided()) continue;
-    const rules::LockState& now = change.now->lock;
-    Doc statement = change.was != nullptr ? StatementOf(of_loaded(change))
-                                          : NewDocument(*change.collection, *change.key,
-                                                        change.now->body, now.born, now.released);
-    if (commands.empty() || !commands.back().HasRoomFor(change, statement)) {
-      commands.push_back({VerbOf(change)});
+  for (Document& document : documents) {
+    if (!document.IsDecided()) continue;
+    const auto& [lock, body] = *document.decision.entry;
+    Doc statement = document.loaded.entry != nullptr
+                        ? StatementOf(of_loaded(document))
+                        : NewDocument(*document.asked.collection, *document.asked.key, body,
+                                      lock.born, lock.released);
+    if (commands.empty() || !commands.back().HasRoomFor(document, statement)) {
+      commands.push_back({VerbOf(document)});
     }
     Writes& writes = commands.back();
-    writes.changes.push_back(&change);
+    writes.documents.push_back(&document);
     writes.statements.Add(statement);
     writes.bytes += statement.get()->len;
   }
   spoilt_ = false;
   // A foreign transaction may hold one of several documents: then there is time for the others.
-  const milliseconds limit = changes.size() == 1
-                                 ? std::min(operations_.left(), PatienceOf(changes.front()))
+  const milliseconds limit = documents.size() == 1
+                                 ? std::min(operations_.left(), PatienceOf(documents.front()))
                                  : operations_.left() / 4;
   for (const Writes& writes : commands) Send(writes, limit, commands.size() == 1);
-  if (changes.size() == 1 && changes.front().raced) throw locking::Raced();
+  if (documents.size() == 1 && documents.front().outcome.raced) throw locking::Raced();
 }
 
 void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
   Doc command =
-      CommandOf(writes.verb, *writes.changes.front()->collection, writes.statements, false);
+      CommandOf(writes.verb, *writes.documents.front()->asked.collection, writes.statements, false);
   Reply reply;
   operations_.Within(limit).Write(command, reply);
-  reply.Fits(writes.changes.size());
-  const bool several = writes.changes.size() > 1;
+  reply.Fits(writes.documents.size());
+  const bool several = writes.documents.size() > 1;
   // The command has ended.
   const bool stopped = several && reply.ran_out_of_time();
   const std::int64_t done = reply.Integer("n");
   if (is_only && !stopped) {
     Check(reply);
     spoilt_ = several;  // by a statement's own error
-    for (std::size_t i = 0; i < writes.changes.size() && done == 0; ++i) Check(reply.Of(i));
+    for (std::size_t i = 0; i < writes.documents.size() && done == 0; ++i) Check(reply.Of(i));
     spoilt_ = false;
   }
-  std::vector<Change*> open;
-  for (std::size_t i = 0; i < writes.changes.size(); ++i) {
-    Change& change = *writes.changes[i];
+  std::vector<Document*> open;
+  for (std::size_t i = 0; i < writes.documents.size(); ++i) {
+    Document& document = *writes.documents[i];
     const CommandResult& result = reply.Of(i);
     if (result.is_duplicate() && result.duplicate == "_id") {
-      change.raced = true;  // another client has made it
-    } else if (stopped || !Settled(result, *change.collection, change.outcome, change.detail)) {
-      change.outcome = OpStatus::kDone;
-      open.push_back(&change);
+      document.outcome.raced = true;  // another client has made it
+    } else if (stopped || !Settled(result, *document.asked.collection, document.outcome.status,
+                                   document.outcome.detail)) {
+      document.outcome.status = OpStatus::kDone;
+      open.push_back(&document);
     }
   }
   if (open.empty() || (!stopped && done >= static_cast<std::int64_t>(open.size()))) return;
   if (several) return TellApart(open, stopped ? std::nullopt : std::optional(done));
-  open.front()->outcome = OpStatus::kPending;
-  open.front()->raced = true;
+  open.front()->outcome.status = OpStatus::kPending;
+  open.front()->outcome.raced = true;
 }
 
-bool MongodbUnit::IsStored(const Change& change, const Operations::Shown& shown) {
-  const rules::LockState& now = change.now->lock;
-  if (change.was == nullptr) return shown.lock.born == now.born;
-  return ShowsChange(shown.lock, {.was = change.was->lock, .now = now});
+bool MongodbUnit::IsStored(const Document& document, const Operations::Shown& shown) {
+  const rules::LockState& now = document.decision.entry->lock;
+  if (document.loaded.entry == nullptr) return shown.lock.born == now.born;
+  return ShowsChange(shown.lock, {.was = document.loaded.entry->lock, .now = now});
 }
 
-bool MongodbUnit::IsUnmoved(const Change& change, const Operations::Shown& shown) {
-  if (change.was == nullptr || change.outcome == OpStatus::kDone) return false;
-  const auto& was = static_cast<const Loaded&>(*change.was);
+bool MongodbUnit::IsUnmoved(const Document& document, const Operations::Shown& shown) {
+  if (document.loaded.entry == nullptr || document.outcome.status == OpStatus::kDone) return false;
+  const auto& was = static_cast<const Loaded&>(*document.loaded.entry);
   return bson_equal(shown.lock.seen.get(), was.stored.seen.get());
 }
 
-void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std::int64_t> done) {
+void MongodbUnit::TellApart(std::span<Document* const> documents,
+                            std::optional<std::int64_t> done) {
   std::vector<const Key*> keys;
-  for (Change* const change : changes) {
-    keys.push_back(change->key);
-    change->outcome = change->erased ? OpStatus::kDone : OpStatus::kPending;
+  for (Document* const document : documents) {
+    keys.push_back(document->asked.key);
+    document->outcome.status = document->decision.erased ? OpStatus::kDone : OpStatus::kPending;
   }
   Reply reply;
   const bool complete = operations_.Look(
-      *changes.front()->collection, keys, {},
+      *documents.front()->asked.collection, keys, {},
       [&](std::size_t place, Operations::Shown&& shown) {
-        Change& change = *changes[place];
-        change.outcome =
-            !change.erased && IsStored(change, shown) ? OpStatus::kDone : OpStatus::kPending;
-        change.blocked = !done && IsUnmoved(change, shown);
-        change.raced = done && IsUnmoved(change, shown);
+        Document& document = *documents[place];
+        document.outcome.status = !document.decision.erased && IsStored(document, shown)
+                                      ? OpStatus::kDone
+                                      : OpStatus::kPending;
+        document.outcome.blocked = !done && IsUnmoved(document, shown);
+        document.outcome.raced = done && IsUnmoved(document, shown);
       },
       reply);
-  const auto shown = std::count_if(changes.begin(), changes.end(), [](const Change* change) {
-    return change->outcome == OpStatus::kDone;
-  });
-  for (Change* const change : changes) {
+  const auto shown = std::count_if(
+      documents.begin(), documents.end(),
+      [](const Document* document) { return document->outcome.status == OpStatus::kDone; });
+  for (Document* const document : documents) {
     // What is missing may be erased by this, or by another client.
-    const bool is_done = change->outcome == OpStatus::kDone && (!change->erased || done == shown);
-    if (complete && (is_done || change->blocked || change->raced)) continue;
-    change->raced = complete && (change->erased ? done == 0 : done == shown);
-    if (change->raced) {
-      change->outcome = OpStatus::kPending;
+    const bool is_done = document->outcome.status == OpStatus::kDone &&
+                         (!document->decision.erased || done == shown);
+    if (complete && (is_done || document->outcome.blocked || document->outcome.raced)) continue;
+    document->outcome.raced = complete && (document->decision.erased ? done == 0 : done == shown);
+    if (document->outcome.raced) {
+      document->outcome.status = OpStatus::kPending;
       continue;
     }
-    change->Fail(OpStatus::kInDoubt, Errc::kInDoubt, "whether the write was done is not known");
+    document->outcome.Fail(OpStatus::kInDoubt, Errc::kInDoubt,
+                           "whether the write was done is not known");
   }
 }
 

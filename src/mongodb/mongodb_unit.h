@@ -12,7 +12,7 @@
 
 namespace doclock::mongodb {
 
-/// A unit without a transaction: it reads, and the statement that stores a change says what it
+/// A unit without a transaction: it reads, and the statement that stores a document says what it
 /// rests on. It stores no renewals and no shares (LockChange). Changes of one collection and one
 /// verb go in one command, each by itself.
 class MongodbUnit final : public locking::Unit {
@@ -21,7 +21,7 @@ class MongodbUnit final : public locking::Unit {
 
   /// The moment of the look, from which all times of a loaded lock are counted.
   TimePoint Now() override { return kLookedAt; }
-  void Load(std::span<locking::Change> documents) override;
+  void Load(std::span<locking::Document> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
   std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
@@ -29,7 +29,7 @@ class MongodbUnit final : public locking::Unit {
   std::string ScanOver(Collection& collection, const std::string& after,
                        const std::function<bool(locking::Candidate&&)>& visit) override;
   void SeeOneMoment() override;
-  void Commit(std::span<locking::Change> changes) override;
+  void Commit(std::span<locking::Document> documents) override;
   [[nodiscard]] bool IsSpoilt() const noexcept override { return spoilt_; }
 
  private:
@@ -39,18 +39,19 @@ class MongodbUnit final : public locking::Unit {
   /// Keeps a document that the view shows.
   const Loaded& Keep(Operations::Shown&& shown, const Collection& collection, bool whole);
   /// Documents of one collection.
-  void LoadSome(std::span<locking::Change> documents);
+  void LoadSome(std::span<locking::Document> documents);
   /// Changes that one command stores.
   struct Writes;
   /// Sends them, and settles each. @param is_only is nothing else sent? Then an error that has kept
   /// all of them out is thrown.
   void Send(const Writes& writes, std::chrono::milliseconds limit, bool is_only);
-  /// Settles changes of which the server has told only how many were done, if that: by one look.
-  void TellApart(std::span<locking::Change* const> changes, std::optional<std::int64_t> done);
-  /// Does a look show what the change was to store?
-  static bool IsStored(const locking::Change& change, const Operations::Shown& shown);
+  /// Gives documents their outcomes of which the server has told only how many were done, if that:
+  /// by one look.
+  void TellApart(std::span<locking::Document* const> documents, std::optional<std::int64_t> done);
+  /// Whether this is what the decision would store.
+  static bool IsStored(const locking::Document& document, const Operations::Shown& shown);
   /// Is the document as it was loaded?
-  static bool IsUnmoved(const locking::Change& change, const Operations::Shown& shown);
+  static bool IsUnmoved(const locking::Document& document, const Operations::Shown& shown);
 
   Server& server_;
   const Deadline deadline_;

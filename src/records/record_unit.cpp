@@ -11,7 +11,7 @@ namespace doclock::records {
 namespace {
 
 using locking::Candidate;
-using locking::Change;
+using locking::Document;
 using locking::Entry;
 
 }  // namespace
@@ -21,21 +21,21 @@ TimePoint RecordUnit::Now() {
   return *now_;
 }
 
-void RecordUnit::Load(std::span<Change> documents) {
+void RecordUnit::Load(std::span<Document> documents) {
   entries_.clear();
   for (auto first = documents.begin(); first != documents.end();) {
-    Collection* const collection = first->collection;
-    const auto end = std::find_if(first, documents.end(), [=](const Change& document) {
-      return document.collection != collection;
+    Collection* const collection = first->asked.collection;
+    const auto end = std::find_if(first, documents.end(), [=](const Document& document) {
+      return document.asked.collection != collection;
     });
     LoadOf(static_cast<RecordCollection&>(*collection), {first, end});
     first = end;
   }
 }
 
-void RecordUnit::LoadOf(RecordCollection& collection, std::span<Change> documents) {
+void RecordUnit::LoadOf(RecordCollection& collection, std::span<Document> documents) {
   std::vector<Key> keys;
-  for (const Change& document : documents) keys.push_back(*document.key);
+  for (const Document& document : documents) keys.push_back(*document.asked.key);
   std::vector<std::optional<Record>> records = LoadKeys(collection, keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (records.at(i)) Show(documents[i], *std::move(records[i]));
@@ -54,65 +54,66 @@ std::vector<std::optional<Record>> RecordUnit::LoadKeys(RecordCollection& collec
   return records;
 }
 
-void RecordUnit::Show(Change& document, Record&& record) {
+void RecordUnit::Show(Document& document, Record&& record) {
   std::optional<rules::LockState> lock = FromJson(record.lock, run_);
-  document.malformed = !lock;
+  document.loaded.malformed = !lock;
   if (!lock) return;
   entries_.push_back(
       std::make_unique<const Entry>(Entry{*std::move(lock), std::move(record.body)}));
-  document.was = entries_.back().get();
+  document.loaded.entry = entries_.back().get();
 }
 
-bool RecordUnit::IsRefused(UniqueCheck& check, Change& change) {
-  const Body& body = change.now->body;
-  if (change.was != nullptr && change.was->body.IsSameAs(body)) return false;
-  auto& collection = static_cast<RecordCollection&>(*change.collection);
-  if (!check.Has(collection.name())) return false;
+std::optional<std::string> RecordUnit::Refusing(UniqueCheck& check, const Document& document) {
+  const Body& body = document.decision.entry->body;
+  const Entry* const was = document.loaded.entry;
+  if (was != nullptr && was->body.IsSameAs(body)) return std::nullopt;
+  auto& collection = static_cast<RecordCollection&>(*document.asked.collection);
+  if (!check.Has(collection.name())) return std::nullopt;
   if (!locks_.at(&collection)) {
     collection.SetUnique();  // another process has made the index
     throw RacedException();
   }
-  auto index = check.Refusing(collection.name(), *change.key, body);
-  if (index) change.RefuseBy(*std::move(index));
-  return index.has_value();
+  return check.Refusing(collection.name(), *document.asked.key, body);
 }
 
-void RecordUnit::Commit(std::span<Change> changes) {
+void RecordUnit::Commit(std::span<Document> documents) {
   UniqueCheck check(*transaction_);
-  std::vector<Change*> put;
-  for (Change& change : changes) {
-    if (!change.IsDecided()) continue;
-    const std::string& name = change.collection->name();
-    if (change.erased) {
-      transaction_->Erase(name, *change.key);
-    } else if (!IsRefused(check, change)) {
-      transaction_->Put(name, *change.key, {ToJson(change.now->lock, run_), change.now->body});
-    } else if (access_ == locking::Access::kWriteAll) {
-      return;
-    } else {
+  std::vector<Document*> put;
+  for (Document& document : documents) {
+    if (!document.IsDecided()) continue;
+    const std::string& name = document.asked.collection->name();
+    const Key& key = *document.asked.key;
+    const locking::Decision& decision = document.decision;
+    if (decision.erased) {
+      transaction_->Erase(name, key);
+    } else if (auto index = Refusing(check, document)) {
+      document.outcome.RefuseBy(*std::move(index));
+      if (access_ == locking::Access::kWriteAll) return;
       continue;
+    } else {
+      transaction_->Put(name, key, {ToJson(decision.entry->lock, run_), decision.entry->body});
     }
-    check.Accept(name, *change.key, change.erased ? Body() : change.now->body);
-    put.push_back(&change);
+    check.Accept(name, key, decision.erased ? Body() : decision.entry->body);
+    put.push_back(&document);
   }
   if (put.empty()) return;
   transaction_->Commit();
   transaction_.reset();  // whoever is told need not wait for it
-  for (Change* const change : put) change->outcome = OpStatus::kDone;
+  for (Document* const document : put) document->outcome.status = OpStatus::kDone;
   try {
     Tell(put);
   } catch (...) {  // it is stored, and waiters poll
   }
 }
 
-void RecordUnit::Tell(std::span<Change* const> put) {
+void RecordUnit::Tell(std::span<Document* const> put) {
   const bool others = records_.traits().tells;
   std::map<std::string, std::vector<LockHint>> hints;
-  for (const Change* const change : put) {
-    if (change->notice == locking::Notice::kNobody) continue;
-    const LockHint hint = change->Hint();
-    static_cast<RecordCollection&>(*change->collection).watchers().Tell(hint);
-    if (others) hints[change->collection->name()].push_back(hint);
+  for (const Document* const document : put) {
+    if (document->decision.notice == locking::Notice::kNobody) continue;
+    const LockHint hint = document->Hint();
+    static_cast<RecordCollection&>(*document->asked.collection).watchers().Tell(hint);
+    if (others) hints[document->asked.collection->name()].push_back(hint);
   }
   for (const auto& [collection, told] : hints) records_.Tell(collection, told);
 }

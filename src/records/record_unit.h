@@ -27,22 +27,22 @@ class RecordUnit final : public locking::Unit {
   std::optional<std::chrono::system_clock::time_point> WallTime() override {
     return transaction_->WallTime();
   }
-  void Load(std::span<locking::Change> documents) override;
+  void Load(std::span<locking::Document> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
   std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
                         const std::function<bool(locking::Candidate&&)>& visit) override;
-  void Commit(std::span<locking::Change> changes) override;
+  void Commit(std::span<locking::Document> documents) override;
 
  private:
   /// @param documents of one collection
-  void LoadOf(RecordCollection& collection, std::span<locking::Change> documents);
+  void LoadOf(RecordCollection& collection, std::span<locking::Document> documents);
   std::vector<std::optional<Record>> LoadKeys(RecordCollection& collection,
                                               std::span<const Key> keys);
-  void Show(locking::Change& document, Record&& record);
-  /// Looks whether a unique index refuses a change; that is its outcome then.
-  bool IsRefused(UniqueCheck& check, locking::Change& change);
-  void Tell(std::span<locking::Change* const> put);
+  void Show(locking::Document& document, Record&& record);
+  /// Returns the unique index that refuses what was decided; nothing: none does.
+  std::optional<std::string> Refusing(UniqueCheck& check, const locking::Document& document);
+  void Tell(std::span<locking::Document* const> put);
 
   RecordStore& records_;
   std::unique_ptr<RecordStore::Transaction> transaction_;  ///< Null once it is committed.

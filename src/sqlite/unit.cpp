@@ -12,21 +12,22 @@
 namespace doclock::sqlite {
 namespace {
 
-using locking::Change;
+using locking::Document;
 
 const SqliteCollection& Ours(const Collection& collection) noexcept {
   return static_cast<const SqliteCollection&>(collection);
 }
 
 /// Stores the document's body, and returns its row; nothing if an index or the like refused it,
-/// which is the change's outcome; no row has changed.
-std::optional<std::int64_t> PutBody(Connection& connection, Change& change,
+/// which is its outcome; no row has changed.
+std::optional<std::int64_t> PutBody(Connection& connection, Document& document,
                                     const LoadedDocument* was) {
-  const Body& body = change.now->body;
+  const Body& body = document.decision.entry->body;
   if (was != nullptr && body.IsSameAs(was->body)) return was->id;
-  const Running put(connection.Prepared(
-      Ours(*change.collection).sql(was == nullptr ? Statements::kInsert : Statements::kPutBody)));
-  was == nullptr ? put->Bind(1, *change.key) : put->Bind(1, was->id);
+  const Running put(
+      connection.Prepared(Ours(*document.asked.collection)
+                              .sql(was == nullptr ? Statements::kInsert : Statements::kPutBody)));
+  was == nullptr ? put->Bind(1, *document.asked.key) : put->Bind(1, was->id);
   put->Bind(2, std::string_view(body.text()));
   try {
     put->ChangeOne();
@@ -36,9 +37,9 @@ std::optional<std::int64_t> PutBody(Connection& connection, Change& change,
     if (!error.is_about_values() || !connection.InTransaction()) throw;
     const std::string index = error.unique_index();
     if (index.empty()) {
-      change.Fail(OpStatus::kFailed, Errc::kRefused, error.what());
+      document.outcome.Fail(OpStatus::kFailed, Errc::kRefused, error.what());
     } else {
-      change.RefuseBy(FieldsOfIndex(index));
+      document.outcome.RefuseBy(FieldsOfIndex(index));
     }
     return std::nullopt;
   }
@@ -46,19 +47,19 @@ std::optional<std::int64_t> PutBody(Connection& connection, Change& change,
 
 }  // namespace
 
-void Unit::Load(std::span<Change> documents) {
+void Unit::Load(std::span<Document> documents) {
   loaded_.clear();
-  for (Change& change : documents) {
-    change.was = nullptr;
-    change.malformed = false;
-    std::unique_ptr<LoadedDocument> document =
-        reader_->Find(Ours(*change.collection), *change.key, !change.lock_only);
-    if (!document) continue;
-    change.malformed = document->bad_column != nullptr;
-    change.bad_part = document->bad_column;
-    if (change.malformed) continue;
-    change.was = document.get();
-    loaded_.push_back(std::move(document));
+  for (Document& document : documents) {
+    const locking::Asked& asked = document.asked;
+    document.loaded = {};
+    std::unique_ptr<LoadedDocument> found =
+        reader_->Find(Ours(*asked.collection), *asked.key, !asked.lock_only);
+    if (!found) continue;
+    document.loaded.malformed = found->bad_column != nullptr;
+    document.loaded.bad_part = found->bad_column;
+    if (document.loaded.malformed) continue;
+    document.loaded.entry = found.get();
+    loaded_.push_back(std::move(found));
   }
 }
 
@@ -93,33 +94,34 @@ WriteUnit::~WriteUnit() {
   if (changed_ || !writer_.End()) writer_.RollBack();
 }
 
-bool WriteUnit::Put(Change& change) {
-  const auto* const was = static_cast<const LoadedDocument*>(change.was);
-  const SqliteCollection& collection = Ours(*change.collection);
-  const rules::LockState& lock = change.now ? change.now->lock : was->lock;
-  if (change.erased) {
+bool WriteUnit::Put(Document& document) {
+  const auto* const was = static_cast<const LoadedDocument*>(document.loaded.entry);
+  const SqliteCollection& collection = Ours(*document.asked.collection);
+  const rules::LockState& lock =
+      document.decision.entry ? document.decision.entry->lock : was->lock;
+  if (document.decision.erased) {
     connection_->Run(collection.sql(Statements::kErase), was->id);  // its lock goes with it
   } else {
-    const auto id = PutBody(*connection_, change, was);
+    const auto id = PutBody(*connection_, document, was);
     if (!id) return false;
     if (was == nullptr || lock != was->lock) {
       PutLock(*connection_, collection, *id, lock, context_.era.number);
     }
   }
-  if (change.notice == locking::Notice::kWaiters) {
+  if (document.decision.notice == locking::Notice::kWaiters) {
     notifications_.push_back(
-        {collection.tag(), change.hash, lock.passed_on.done ? lock.passed_on.instance : 0});
+        {collection.tag(), document.asked.hash, lock.passed_on.done ? lock.passed_on.instance : 0});
   }
   return true;
 }
 
-void WriteUnit::Commit(std::span<Change> changes) {
+void WriteUnit::Commit(std::span<Document> documents) {
   changed_ = true;
-  std::vector<Change*> put;
-  for (Change& change : changes) {
-    if (!change.IsDecided()) continue;
-    if (Put(change)) {
-      put.push_back(&change);
+  std::vector<Document*> put;
+  for (Document& document : documents) {
+    if (!document.IsDecided()) continue;
+    if (Put(document)) {
+      put.push_back(&document);
     } else if (all_) {
       return;  // its destructor rolls back
     }
@@ -138,7 +140,7 @@ void WriteUnit::Commit(std::span<Change> changes) {
     throw;
   }
   turn_.Announce(notifications_);
-  for (Change* const change : put) change->outcome = OpStatus::kDone;
+  for (Document* const document : put) document->outcome.status = OpStatus::kDone;
 }
 
 }  // namespace doclock::sqlite

@@ -25,7 +25,7 @@ class Unit : public locking::Unit {
     return context_.coordinator.slot();
   }
   [[nodiscard]] std::int64_t floor() const noexcept override { return context_.floor; }
-  void Load(std::span<locking::Change> documents) override;
+  void Load(std::span<locking::Document> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
   std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
@@ -55,7 +55,7 @@ class ReadUnit final : public Unit {
       : Unit(context), loan_(pool.Take(deadline)) {
     Begun(*loan_);
   }
-  void Commit(std::span<locking::Change>) override {}
+  void Commit(std::span<locking::Document>) override {}
 
  private:
   const ReaderPool::Loan loan_;
@@ -65,7 +65,7 @@ class ReadUnit final : public Unit {
 class WriteUnit final : public Unit {
  public:
   /// @throws DatabaseError
-  /// @param all all changes are stored, or none
+  /// @param all all documents are stored, or none
   WriteUnit(Writer& writer, const StoreContext& context, Deadline deadline, bool all);
   ~WriteUnit() override;
   [[nodiscard]] bool IsSpoilt() const noexcept override { return !over_; }
@@ -73,12 +73,12 @@ class WriteUnit final : public Unit {
     changed_ = joined_ = true;
     return connection_->handle();
   }
-  void Commit(std::span<locking::Change> changes) override;
+  void Commit(std::span<locking::Document> documents) override;
 
  private:
-  /// Returns whether an index or the like accepts the change; else it has its outcome.
+  /// Returns whether an index or the like accepts the document; else it has its outcome.
   /// @throws DatabaseError if the transaction is spoilt
-  [[nodiscard]] bool Put(locking::Change& change);
+  [[nodiscard]] bool Put(locking::Document& document);
 
   const platform::StandardNumbersTaken taken_;  // SQLite opens folders and temporary files
   Writer& writer_;
@@ -87,7 +87,7 @@ class WriteUnit final : public Unit {
   bool changed_ = false;                     ///< There may be something to roll back.
   bool joined_ = false;                      ///< The program has had the connection.
   bool over_ = false;                        ///< COMMIT was tried.
-  std::vector<Notification> notifications_;  ///< Whom the changes concern.
+  std::vector<Notification> notifications_;  ///< Whom the decisions concern.
 };
 
 }  // namespace doclock::sqlite

@@ -35,18 +35,18 @@ class ShelfUnit final : public Unit {
   explicit ShelfUnit(Shelf& shelf) : shelf_(shelf) {}
 
   TimePoint Now() override { return TimePoint(std::chrono::hours(1)); }
-  void Load(std::span<Change> documents) override {
+  void Load(std::span<Document> documents) override {
     shelf_.units.push_back(documents.size());
     shelf_.loaded.clear();
-    if (documents.size() == 1) shelf_.patience.push_back(documents.front().patience);
-    for (const Change& document : documents) shelf_.loaded.push_back(*document.key);
-    for (Change& document : documents) {
-      const bool is_held = shelf_.held.contains(*document.key);
-      if (is_held && document.alone) throw Kept();
-      if (document.collection == shelf_.held_collection) throw Kept();
-      document.blocked = is_held;
-      const auto entry = shelf_.entries.find(*document.key);
-      if (!is_held && entry != shelf_.entries.end()) document.was = &entry->second;
+    if (documents.size() == 1) shelf_.patience.push_back(documents.front().asked.patience);
+    for (const Document& document : documents) shelf_.loaded.push_back(*document.asked.key);
+    for (Document& document : documents) {
+      const bool is_held = shelf_.held.contains(*document.asked.key);
+      if (is_held && document.asked.alone) throw Kept();
+      if (document.asked.collection == shelf_.held_collection) throw Kept();
+      document.loaded.blocked = is_held;
+      const auto entry = shelf_.entries.find(*document.asked.key);
+      if (!is_held && entry != shelf_.entries.end()) document.loaded.entry = &entry->second;
     }
   }
   void Scan(Collection&, const Filter& filter,
@@ -67,17 +67,18 @@ class ShelfUnit final : public Unit {
     return {};
   }
   void* Native() override { return &shelf_; }
-  void Commit(std::span<Change> changes) override {
+  void Commit(std::span<Document> documents) override {
     if (shelf_.races > 0) {
       --shelf_.races;
       throw Raced();
     }
     if (shelf_.failure) std::rethrow_exception(shelf_.failure);
-    for (Change& change : changes) {
-      if (!change.IsDecided()) continue;
-      change.outcome = OpStatus::kDone;
-      change.erased ? void(shelf_.entries.erase(*change.key))
-                    : void(shelf_.entries.insert_or_assign(*change.key, *change.now));
+    for (Document& document : documents) {
+      if (!document.IsDecided()) continue;
+      document.outcome.status = OpStatus::kDone;
+      document.decision.erased
+          ? void(shelf_.entries.erase(*document.asked.key))
+          : void(shelf_.entries.insert_or_assign(*document.asked.key, *document.decision.entry));
     }
   }
 

@@ -11,7 +11,7 @@ namespace doclock::postgresql_test {
 namespace {
 
 using namespace std::chrono_literals;
-using locking::Change;
+using locking::Document;
 using plain_test::Case;
 using plain_test::Cases;
 using plain_test::kNow;
@@ -52,7 +52,7 @@ class PostgresqlStoreRules : private RulesSchema, public plain_test::StoreAgains
   void Put(Cases& cases) override {
     schema.raw().Run("DELETE FROM doclock_c_things");
     PostgresqlUnit unit = Begin(locking::Access::kWrite);
-    std::vector<Change> documents = Load(unit, cases);
+    std::vector<Document> documents = Load(unit, cases);
     since_ = unit.Now() - kNow;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (!cases[i].before) continue;
@@ -68,13 +68,13 @@ class PostgresqlStoreRules : private RulesSchema, public plain_test::StoreAgains
   }
   Records Stored(const Cases& cases) override {
     PostgresqlUnit unit = Begin(locking::Access::kRead);
-    const std::vector<Change> documents = Load(unit, cases);
+    const std::vector<Document> documents = Load(unit, cases);
     Records stored;
-    for (const Change& document : documents) {
-      EXPECT_FALSE(document.malformed);
-      if (document.was == nullptr) continue;
-      const auto& [lock, body] = *document.was;
-      stored[document.key->ToString()] = {Moved(lock, -since_, true), body.json()};
+    for (const Document& document : documents) {
+      EXPECT_FALSE(document.loaded.malformed);
+      if (document.loaded.entry == nullptr) continue;
+      const auto& [lock, body] = *document.loaded.entry;
+      stored[document.asked.key->ToString()] = {Moved(lock, -since_, true), body.json()};
     }
     return stored;
   }
@@ -104,9 +104,9 @@ class PostgresqlStoreRules : private RulesSchema, public plain_test::StoreAgains
   PostgresqlUnit Begin(locking::Access access) {
     return {pool_, access, std::chrono::steady_clock::now() + 1min, 0};
   }
-  std::vector<Change> Load(PostgresqlUnit& unit, const Cases& cases) {
-    std::vector<Change> documents;
-    for (const Case& one : cases) documents.emplace_back(*things_, one.key);
+  std::vector<Document> Load(PostgresqlUnit& unit, const Cases& cases) {
+    std::vector<Document> documents;
+    for (const Case& one : cases) documents.emplace_back(locking::Asked(*things_, one.key));
     unit.Load(documents);
     return documents;
   }

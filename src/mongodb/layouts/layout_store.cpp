@@ -277,9 +277,7 @@ class LayoutDatabase final : public locking::Database {
     if (!complete) return false;
     for (std::size_t i = 0; i < open.size(); ++i) open[i]->status = shown[i];
     for (const auto& [place, field] : bad) {
-      locking::Change document(*open[place]);
-      document.bad_part = field.c_str();
-      open[place]->Fail(Errc::kMalformed, locking::MalformedText(document));
+      open[place]->Fail(Errc::kMalformed, locking::MalformedText(field.c_str()));
     }
     std::erase_if(open, [](const RenewOp* op) { return op->status != OpStatus::kPending; });
     return !open.empty();

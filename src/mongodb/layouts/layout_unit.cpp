@@ -14,7 +14,7 @@
 
 namespace doclock::mongodb {
 
-using locking::Change;
+using locking::Document;
 
 namespace {
 
@@ -54,29 +54,29 @@ Body NoBody() {
 
 }  // namespace
 
-LayoutUnit::Loaded& LayoutUnit::Show(Change& document, const bson_t& doc, std::int64_t now) {
+LayoutUnit::Loaded& LayoutUnit::Show(Document& document, const bson_t& doc, std::int64_t now) {
   Loaded& loaded = loaded_.emplace_back();
-  const Layout& layout = LayoutOf(*document.collection);
+  const Layout& layout = LayoutOf(*document.asked.collection);
   loaded.lock = layout.Read(doc, now, loaded.bad_field);
   loaded.lock.born = kBorn;
   const LockFieldNames* const fields = layout.beside_body();
   loaded.body = fields == nullptr ? NoBody() : Body::FromJson(ReadBody(doc, *fields));
   bson_concat(loaded.seen.get(), &doc);
-  document.malformed = !loaded.bad_field.empty();
-  document.bad_part = document.malformed ? loaded.bad_field.c_str() : nullptr;
-  document.was = document.malformed ? nullptr : &loaded;
+  document.loaded.malformed = !loaded.bad_field.empty();
+  document.loaded.bad_part = document.loaded.malformed ? loaded.bad_field.c_str() : nullptr;
+  document.loaded.entry = document.loaded.malformed ? nullptr : &loaded;
   return loaded;
 }
 
-void LayoutUnit::Load(std::span<Change> documents) {
+void LayoutUnit::Load(std::span<Document> documents) {
   loaded_.clear();
   std::vector<const Key*> keys;
-  std::vector<Change*> others;
-  for (Change& document : documents) {
-    if (document.acquires) {
+  std::vector<Document*> others;
+  for (Document& document : documents) {
+    if (document.asked.acquires) {
       LoadForAttempt(document);
     } else {
-      keys.push_back(document.key);
+      keys.push_back(document.asked.key);
       others.push_back(&document);
     }
   }
@@ -84,33 +84,33 @@ void LayoutUnit::Load(std::span<Change> documents) {
   Reply reply;
   // Confirmed: what a document does not show any more is the operation's result.
   const bool complete = operations_.Look(
-      *documents.front().collection, keys,
-      {.whole = true, .key_field = LayoutOf(*documents.front().collection).key_field()},
+      *documents.front().asked.collection, keys,
+      {.whole = true, .key_field = LayoutOf(*documents.front().asked.collection).key_field()},
       [&](std::size_t place, Operations::Shown&& shown) {
         Show(*others[place], shown.doc, shown.now);
       },
       reply);
   Check(reply);
   if (!complete) throw StoreException(Errc::kUnavailable, "doclock: MongoDB: a look was not ended");
-  for (Change* const document : others) TellVersion(*document, reply);
+  for (Document* const document : others) TellVersion(*document, reply);
 }
 
-void LayoutUnit::TellVersion(const Change& document, const Reply& reply) {
-  if (!document.collection->has_bodies() || document.was == nullptr) return;
+void LayoutUnit::TellVersion(const Document& document, const Reply& reply) {
+  if (!document.asked.collection->has_bodies() || document.loaded.entry == nullptr) return;
   // Between the grants before this look and those that come: see LayoutStore.
   const std::int64_t version =
-      document.expected != kAnyVersion ? document.expected : OperationTime(reply) - 1;
+      document.asked.expected != kAnyVersion ? document.asked.expected : OperationTime(reply) - 1;
   for (Loaded& one : loaded_) {
-    if (&one == document.was) one.lock.version = version;
+    if (&one == document.loaded.entry) one.lock.version = version;
   }
 }
 
 /// One command to a majority that changes nothing if the document is there.
-void LayoutUnit::LoadForAttempt(Change& document) {
-  const Collection& collection = *document.collection;
+void LayoutUnit::LoadForAttempt(Document& document) {
+  const Collection& collection = *document.asked.collection;
   Doc command;
   command.Add("findAndModify", std::string_view(collection.name()));
-  command.Add("query", ByKey(LayoutOf(collection), *document.key));
+  command.Add("query", ByKey(LayoutOf(collection), *document.asked.key));
   LayoutOf(collection).AddLook(command);
   const bool makes = !collection.has_bodies();
   command.Add("upsert", makes).Add("new", true).Add("fields", Sight());
@@ -193,75 +193,77 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
   return more ? last : std::string();
 }
 
-void LayoutUnit::Commit(std::span<Change> changes) {
+void LayoutUnit::Commit(std::span<Document> documents) {
   struct Command {
     Array statements;
-    std::vector<Change*> changes;
+    std::vector<Document*> documents;
   };
   std::map<Verb, Command> commands;
-  for (Change& change : changes) {
-    if (!change.IsDecided()) continue;
-    const auto& loaded = static_cast<const Loaded&>(*change.was);
-    Statement statement =
-        LayoutOf(*change.collection)
-            .Change(*change.key, *loaded.seen.get(), loaded.lock, change.now->lock);
-    const Body& body = change.now->body;
-    const LockFieldNames* const lock = LayoutOf(*change.collection).beside_body();
+  for (Document& document : documents) {
+    if (!document.IsDecided()) continue;
+    const auto& loaded = static_cast<const Loaded&>(*document.loaded.entry);
+    Statement statement = LayoutOf(*document.asked.collection)
+                              .Change(*document.asked.key, *loaded.seen.get(), loaded.lock,
+                                      document.decision.entry->lock);
+    const Body& body = document.decision.entry->body;
+    const LockFieldNames* const lock = LayoutOf(*document.asked.collection).beside_body();
     if (lock != nullptr && !body.IsSameAs(loaded.body)) {
-      const Body& base = change.base != nullptr ? *change.base : loaded.body;
+      const Body& base = document.decision.base != nullptr ? *document.decision.base : loaded.body;
       statement.doc =
           WithBody(statement.doc, *loaded.seen.get(), *lock, TreeForBson(body), base.json());
     }
     Command& command = commands[statement.verb];
     command.statements.Add(statement.doc);
-    command.changes.push_back(&change);
+    command.documents.push_back(&document);
   }
   bool stored = false;
   for (auto& [verb, command] : commands) {
     Reply reply;
-    Doc doc = CommandOf(verb, *command.changes.front()->collection, command.statements, false);
+    Doc doc =
+        CommandOf(verb, *command.documents.front()->asked.collection, command.statements, false);
     operations_.Write(doc, reply);
-    const bool one = command.changes.size() == 1;
+    const bool one = command.documents.size() == 1;
     if (!stored) Check(one ? Single(reply) : reply);  // else others are stored: it is told of each
     stored = true;
-    Settle(verb, command.changes, reply);
+    Settle(verb, command.documents, reply);
   }
-  if (changes.size() == 1 && changes.front().raced) throw locking::Raced();
+  if (documents.size() == 1 && documents.front().outcome.raced) throw locking::Raced();
 }
 
-void LayoutUnit::Settle(Verb verb, std::vector<Change*> changes, const Reply& reply) {
+void LayoutUnit::Settle(Verb verb, std::vector<Document*> documents, const Reply& reply) {
   const std::int64_t matched = reply.Integer("n");
-  const bool all = matched == static_cast<std::int64_t>(changes.size());
+  const bool all = matched == static_cast<std::int64_t>(documents.size());
   std::size_t place = 0;
-  std::erase_if(changes, [&](Change* change) {
-    return Settled(reply.Of(place++), *change->collection, change->outcome, change->detail);
+  std::erase_if(documents, [&](Document* document) {
+    return Settled(reply.Of(place++), *document->asked.collection, document->outcome.status,
+                   document->outcome.detail);
   });
-  for (Change* const change : changes) {
-    change->outcome = all ? OpStatus::kDone : OpStatus::kPending;
-    change->raced = !all;  // what an update has stored may be stored again
+  for (Document* const document : documents) {
+    document->outcome.status = all ? OpStatus::kDone : OpStatus::kPending;
+    document->outcome.raced = !all;  // what an update has stored may be stored again
   }
-  if (!all && verb == Verb::kDelete && !changes.empty()) JudgeDeleted(changes, matched);
+  if (!all && verb == Verb::kDelete && !documents.empty()) JudgeDeleted(documents, matched);
 }
 
-void LayoutUnit::JudgeDeleted(std::span<Change* const> changes, std::int64_t deleted) {
+void LayoutUnit::JudgeDeleted(std::span<Document* const> documents, std::int64_t deleted) {
   if (deleted == 0) return;
   std::vector<const Key*> keys;
-  for (const Change* const change : changes) keys.push_back(change->key);
+  for (const Document* const document : documents) keys.push_back(document->asked.key);
   std::set<std::size_t> there;
   Reply reply;
-  const Collection& collection = *changes.front()->collection;
+  const Collection& collection = *documents.front()->asked.collection;
   const bool complete = operations_.Look(
       collection, keys, {.whole = true, .key_field = LayoutOf(collection).key_field()},
       [&](std::size_t place, Operations::Shown&&) { there.insert(place); }, reply);
   const bool all = complete && static_cast<std::int64_t>(keys.size() - there.size()) == deleted;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (complete && there.contains(i)) continue;
-    changes[i]->raced = false;
+    documents[i]->outcome.raced = false;
     if (all) {
-      changes[i]->outcome = OpStatus::kDone;
+      documents[i]->outcome.status = OpStatus::kDone;
     } else {
-      changes[i]->Fail(OpStatus::kInDoubt, Errc::kInDoubt,
-                       "which client has deleted the document is not known");
+      documents[i]->outcome.Fail(OpStatus::kInDoubt, Errc::kInDoubt,
+                                 "which client has deleted the document is not known");
     }
   }
 }

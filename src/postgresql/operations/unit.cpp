@@ -15,7 +15,7 @@ namespace doclock::postgresql {
 namespace {
 
 using locking::Candidate;
-using locking::Change;
+using locking::Document;
 
 constexpr auto kClock = &Fixed<[] { return "SELECT clock_timestamp()"; }>;
 /// A call that has done its work waits at most this long for the NOTIFY of its hints.
@@ -37,9 +37,9 @@ PostgresqlCollection& Ours(Collection& collection) {
   return static_cast<PostgresqlCollection&>(collection);
 }
 
-Parameters KeyOf(const Change& change) {
+Parameters KeyOf(const Document& document) {
   Parameters parameters;
-  AddKey(parameters, *change.key);
+  AddKey(parameters, *document.asked.key);
   return parameters;
 }
 
@@ -51,15 +51,16 @@ struct Together {
 };
 
 /// @throws Loss if it is another document's
-FoundRow RowOf(const Result& result, const Change& document) {
+FoundRow RowOf(const Result& result, const Document& document) {
   FoundRow row = ReadRow(result, 0);
-  if (result.size() != 1 || row.key != *document.key) RefuseAnswer("a row of another key");
+  if (result.size() != 1 || row.key != *document.asked.key) RefuseAnswer("a row of another key");
   return row;
 }
 
 /// The same body, not only an equal one?
-bool KeepsBody(const Change& change) {
-  return change.was != nullptr && &change.was->body.text() == &change.now->body.text();
+bool KeepsBody(const Document& document) {
+  return document.loaded.entry != nullptr &&
+         &document.loaded.entry->body.text() == &document.decision.entry->body.text();
 }
 
 }  // namespace
@@ -103,13 +104,13 @@ std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() 
   return kZero + std::chrono::floor<system_clock::duration>(Now().time_since_epoch());
 }
 
-void PostgresqlUnit::Load(std::span<Change> documents) {
+void PostgresqlUnit::Load(std::span<Document> documents) {
   WithoutDoubt([&] {
     const bool reads = access_ == locking::Access::kRead;
     const bool all = access_ == locking::Access::kWriteAll;
     const bool first_look = !has_looked_;
     const bool lone =
-        !reads && !all && first_look && documents.size() == 1 && documents.front().alone;
+        !reads && !all && first_look && documents.size() == 1 && documents.front().asked.alone;
     const bool waits_long = (all || lone) && may_wait_long();
     const RowWait turn(all ? pool_.commit_waits() : pool_.lone_waits(), waits_long);
     const bool waits = lone || turn.has_turn();
@@ -119,11 +120,11 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
     const bool has_none = lone && waits_long && !turn.has_turn();
     if (lone) {
       const auto moment = std::chrono::steady_clock::now() + kMoment;
-      is_brief_ = connection_->LimitPatience(has_none ? moment : documents.front().patience);
+      is_brief_ = connection_->LimitPatience(has_none ? moment : documents.front().asked.patience);
     }
     std::size_t first = 0;
-    for (const Change& document : documents) {
-      const PostgresqlCollection& collection = Ours(*document.collection);
+    for (const Document& document : documents) {
+      const PostgresqlCollection& collection = Ours(*document.asked.collection);
       const Statement& statement = reads   ? collection.read
                                    : waits ? collection.lock
                                            : collection.lock_free;
@@ -140,7 +141,7 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
       if (result.size() > 0) Keep(documents[i], RowOf(result, documents[i]));
     }
     if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
-    if (all && std::ranges::any_of(documents, &Change::blocked)) {
+    if (all && std::ranges::any_of(documents, &Document::IsBlocked)) {
       throw locking::Raced(locking::kKeptText);
     }
   });
@@ -157,66 +158,67 @@ std::vector<Result> PostgresqlUnit::RunUnlessKept(bool comes_again) {
   }
 }
 
-void PostgresqlUnit::Keep(Change& document, FoundRow&& found) {
-  document.malformed = found.malformed;
+void PostgresqlUnit::Keep(Document& document, FoundRow&& found) {
+  document.loaded.malformed = found.malformed;
   if (found.malformed) return;
   found.entry.lock.floor = floor();
   entries_.push_back(std::make_unique<const locking::Entry>(std::move(found.entry)));
-  document.was = entries_.back().get();
+  document.loaded.entry = entries_.back().get();
 }
 
-void PostgresqlUnit::MarkBlocked(std::span<Change> documents) {
-  std::vector<Change*> missing;
-  for (Change& document : documents) {
-    if (document.was != nullptr || document.malformed) continue;
-    connection_->Send(Ours(*document.collection).exists, KeyOf(document));
+void PostgresqlUnit::MarkBlocked(std::span<Document> documents) {
+  std::vector<Document*> missing;
+  for (Document& document : documents) {
+    if (document.loaded.entry != nullptr || document.loaded.malformed) continue;
+    connection_->Send(Ours(*document.asked.collection).exists, KeyOf(document));
     missing.push_back(&document);
   }
   if (missing.empty()) return;
   const std::vector<Result> results = Run();
-  for (std::size_t i = 0; i < missing.size(); ++i) missing[i]->blocked = results[i].size() == 1;
+  for (std::size_t i = 0; i < missing.size(); ++i)
+    missing[i]->loaded.blocked = results[i].size() == 1;
 }
 
-void PostgresqlUnit::Send(const Change& change) {
-  const PostgresqlCollection& collection = Ours(*change.collection);
-  Parameters parameters = KeyOf(change);
-  if (change.erased) {
+void PostgresqlUnit::Send(const Document& document) {
+  const PostgresqlCollection& collection = Ours(*document.asked.collection);
+  Parameters parameters = KeyOf(document);
+  if (document.decision.erased) {
     connection_->Send(collection.erase, parameters);
     return;
   }
-  AddLock(parameters, change.now->lock);
-  const bool keeps_body = KeepsBody(change);
-  if (!keeps_body) parameters.Jsonb(JsonbOf(change.now->body));
-  connection_->Send(change.was == nullptr ? collection.insert
-                    : keeps_body          ? collection.update_lock
-                                          : collection.update,
+  AddLock(parameters, document.decision.entry->lock);
+  const bool keeps_body = KeepsBody(document);
+  if (!keeps_body) parameters.Jsonb(JsonbOf(document.decision.entry->body));
+  connection_->Send(document.loaded.entry == nullptr ? collection.insert
+                    : keeps_body                     ? collection.update_lock
+                                                     : collection.update,
                     parameters);
 }
 
-void PostgresqlUnit::Commit(std::span<Change> changes) {
+void PostgresqlUnit::Commit(std::span<Document> documents) {
   try {
     // What was loaded may have been waited for.
     if (is_brief_ || connection_->MayOutlast(deadline_)) {
       connection_->LimitRest(deadline_, is_brief_ || !may_wait_long());
     }
     std::set<std::int64_t> hint_locks;
-    for (const Change& change : changes) {
-      if (!change.IsDecided()) continue;
-      Send(change);
-      if (change.notice == locking::Notice::kNobody) continue;
-      hint_locks.insert(Ours(*change.collection).hint_lock());
+    for (const Document& document : documents) {
+      if (!document.IsDecided()) continue;
+      Send(document);
+      if (document.decision.notice == locking::Notice::kNobody) continue;
+      hint_locks.insert(Ours(*document.asked.collection).hint_lock());
     }
     CommitAndAsk(hint_locks);
   } catch (const Refusal& refusal) {
-    return Refuse(refusal, changes);
+    return Refuse(refusal, documents);
   } catch (const Loss& loss) {
     if (loss.nothing_done) ThrowNothingStored();
     throw InDoubtException("doclock: PostgreSQL: " + loss.text);
   }
-  for (Change& change : changes) {
-    if (change.IsDecided()) change.outcome = OpStatus::kDone;
+  for (Document& document : documents) {
+    if (document.IsDecided()) document.outcome.status = OpStatus::kDone;
   }
-  Tell(changes);
+  Tell(documents);
 }
 
 void PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& hint_locks) {
@@ -281,19 +283,20 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
   return true;
 }
 
-void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
+void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Document> documents) {
   const bool all = access_ == locking::Access::kWriteAll;
   // Which of several was refused, they show one by one.
   const bool by_one = refusal.IsAboutAValue() || refusal.IsKept();
-  if (changes.size() > 1 && !all && by_one) throw locking::Raced();
+  if (documents.size() > 1 && !all && by_one) throw locking::Raced();
   if (!all && refusal.IsKept()) throw locking::Kept();
   const std::size_t place = all ? refusal.place : 0;
-  if (!refusal.IsRepeatedValue() || place >= changes.size()) ThrowNothingStored();
+  if (!refusal.IsRepeatedValue() || place >= documents.size()) ThrowNothingStored();
   // Who inserted the key first is what the next look shows.
-  Change& change = changes[place];
-  const PostgresqlCollection& collection = Ours(*change.collection);
+  Document& document = documents[place];
+  const PostgresqlCollection& collection = Ours(*document.asked.collection);
   if (refusal.constraint == collection.key_constraint()) throw locking::Raced();
-  change.RefuseBy(WithoutDoubt([&] { return NameOfIndex(collection, refusal.constraint); }));
+  document.outcome.RefuseBy(
+      WithoutDoubt([&] { return NameOfIndex(collection, refusal.constraint); }));
 }
 
 std::string PostgresqlUnit::NameOfIndex(const PostgresqlCollection& collection,
@@ -318,11 +321,12 @@ void PostgresqlUnit::TellEach(std::span<Part> parts, const F& tell) noexcept {
   }
 }
 
-void PostgresqlUnit::Tell(std::span<const Change> changes) noexcept {
-  TellEach(changes, [&](const Change& change) {
-    const bool concerns =
-        change.outcome == OpStatus::kDone && change.notice != locking::Notice::kNobody;
-    return concerns && Tell(*change.collection, change.Hint(), change.now->lock.passed_on);
+void PostgresqlUnit::Tell(std::span<const Document> documents) noexcept {
+  TellEach(documents, [&](const Document& document) {
+    const bool concerns = document.outcome.status == OpStatus::kDone &&
+                          document.decision.notice != locking::Notice::kNobody;
+    return concerns && Tell(*document.asked.collection, document.Hint(),
+                            document.decision.entry->lock.passed_on);
   });
 }
 

@@ -37,12 +37,12 @@ class PostgresqlUnit final : public locking::Unit {
   [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
   [[nodiscard]] std::int64_t floor() const noexcept override { return connection_->floor(); }
   void CheckBody(const Body& body) const override { CheckForJsonb(body); }
-  void Load(std::span<locking::Change> documents) override;
+  void Load(std::span<locking::Document> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
   std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
                         const std::function<bool(locking::Candidate&&)>& visit) override;
-  void Commit(std::span<locking::Change> changes) override;
+  void Commit(std::span<locking::Document> documents) override;
   /// A JoinedWork.
   [[nodiscard]] void* Native() override { return &joined_; }
 
@@ -60,21 +60,21 @@ class PostgresqlUnit final : public locking::Unit {
   /// @param comes_again is it to be run again if a document is kept?
   /// @throws locking::Kept, Raced, or as Run
   std::vector<Result> RunUnlessKept(bool comes_again);
-  void Keep(locking::Change& document, FoundRow&& found);
+  void Keep(locking::Document& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
-  void MarkBlocked(std::span<locking::Change> documents);
-  void Send(const locking::Change& change);
+  void MarkBlocked(std::span<locking::Document> documents);
+  void Send(const locking::Document& document);
   /// Sends what was queued, and the commit. Asks for these collections (hint_lock) whether another
   /// store wants hints: before the commit, so that one which wants them from then on may miss this
   /// one, and finds it by a poll. @throws Refusal, Loss, InDoubtException
   void CommitAndAsk(const std::set<std::int64_t>& hint_locks);
   /// Run, where that commits. @throws Refusal, Loss, InDoubtException
   std::vector<Result> RunCommit();
-  /// Settles the only change of a unit, or throws what all of them mean.
-  void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
+  /// Gives the only document of a unit its outcome, or throws what the refusal means for all.
+  void Refuse(const Refusal& refusal, std::span<locking::Document> documents);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
-  /// Tells those whom the committed changes concern.
-  void Tell(std::span<const locking::Change> changes) noexcept;
+  /// Tells those whom the committed decisions concern.
+  void Tell(std::span<const locking::Document> documents) noexcept;
   void Tell(std::span<const ShortCut> cuts) noexcept;
   template <class Part, class F>
   void TellEach(std::span<Part> parts, const F& tell) noexcept;
@@ -88,7 +88,7 @@ class PostgresqlUnit final : public locking::Unit {
   JoinedWork joined_{*connection_, deadline_};
   bool has_begun_ = false;   ///< A transaction is open.
   bool has_looked_ = false;  ///< Something was loaded or searched.
-  bool is_brief_ = false;    ///< Its statements are limited to a change's patience.
+  bool is_brief_ = false;    ///< Its statements are limited to a document's patience.
   bool others_listen_ = false;
   std::optional<TimePoint> now_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
