@@ -72,6 +72,14 @@ TEST_P(OutboxTest, AMessageGoesInWithTheTransactionAndOutOnceItIsSent) {
   EXPECT_EQ(outbox.Status().oldest, 0ms);
 }
 
+TEST_P(OutboxTest, WithoutPositionsTheyGoAsTheyWereAdded) {
+  Transaction transaction(manager);
+  for (const char* const id : {"z", "y", "x"}) outbox.Add(transaction, {.id = id, .order = "a"});
+  transaction.Commit();
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("z", "y", "x"));
+}
+
 TEST_P(OutboxTest, AnIdThatWaitsIsRefusedAndOneIsMadeIfNoneIsGiven) {
   Add({.id = "m"});
   EXPECT_THROW(Add({.id = "m"}), ConflictException);

@@ -263,6 +263,25 @@ TEST_P(MutexTest, ALateUnlockLeavesTheSharedMutexOfAnotherThreadAlone) {
 class MutexThreadsTest : public NamedThreadsTest {};
 DOCLOCK_FOR_ALL_STORES(MutexThreadsTest);
 
+TEST_P(MutexThreadsTest, OneThreadAtATime) {
+  NamedMutex mutex = jobs.Mutex("a");
+  int inside = 0, total = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 50; ++i) {
+          const std::scoped_lock lock(mutex);
+          EXPECT_EQ(++inside, 1);
+          ++total;
+          --inside;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(total, 200);
+}
+
 TEST_P(MutexThreadsTest, OppositeOrdersOfScopedLockDoNotDeadlock) {
   NamedMutex a = jobs.Mutex("a");
   NamedMutex b = jobs.Mutex("b");

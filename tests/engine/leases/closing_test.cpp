@@ -408,6 +408,27 @@ TEST_F(RealClosingTest, AHandleIsDeadAfterFork) {
   EXPECT_TRUE(LeaseHeld(*held.grant.lease));
 }
 
+TEST_F(RealClosingTest, LocksUnlocksAndWaitsFromManyThreads) {
+  std::atomic<int> inside = 0, count = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        AcquireResult got = Take("a", {.wait = kForever});
+        ASSERT_FALSE(got.failure);
+        ASSERT_EQ(inside.fetch_add(1), 0);
+        ++count;
+        inside.fetch_sub(1);
+        if (i % 3 == 0) continue;  // dropped: given back in the background
+        ASSERT_FALSE(
+            Write(got.grant.lease, WriteKind::kRelease, Body::FromJson({{"n", count.load()}})));
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(count, 1600);
+}
+
 TEST_F(RealClosingTest, AsynchronousCallersHoldNoThread) {
   std::atomic<int> done = 0;
   std::promise<void> all;

@@ -1,3 +1,7 @@
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "engine/support/shared_store.h"
 
 namespace doclock::detail {
@@ -118,6 +122,38 @@ TEST_F(SharedTest, AThousandSharesOfOneDocumentAreRenewedInFewCalls) {
   EXPECT_LE(store->Calls(), 8);
   for (const Grant& share : shares) EXPECT_TRUE(LeaseHeld(*share.lease));
   EXPECT_EQ(LiveShares(), kMaxHolders);
+}
+
+TEST_F(SharedTest, NeverMoreThanTheLimitAmongFiftyThreads) {
+  LockManager real{OpenMemoryStore({})};
+  Collection& things = *real.engine()->store().Open("things", {}, 30s);
+  constexpr int kLimit = 3;
+  std::atomic<int> inside = 0, most = 0, done = 0;
+  const auto work = [&] {
+    for (int i = 0; i < 20; ++i) {
+      AcquireSpec spec =
+          MakeSpec(real.engine(), things,
+                   {.wait = 1min, .mode = LockMode::kShared, .max_holders = kLimit}, 30s);
+      spec.key = "a";
+      spec.insert = Body::FromText("{}");
+      AcquireResult result = Acquire(real.engine(), std::move(spec), {});
+      ASSERT_FALSE(result.failure) << result.failure->message;
+      const int now = ++inside;
+      for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+      }
+      std::this_thread::yield();
+      --inside;
+      if (i % 2 == 0) {  // or else it is given back in the background
+        EXPECT_FALSE(Write(result.grant.lease, WriteKind::kRelease, Body()));
+      }
+      ++done;
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 50; ++i) threads.emplace_back(work);
+  threads.clear();
+  EXPECT_EQ(done, 1000);
+  EXPECT_LE(most, kLimit);
 }
 
 }  // namespace

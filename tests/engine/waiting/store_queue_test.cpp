@@ -592,5 +592,66 @@ TEST_F(StoreQueueTest, AReaderHasItsTurnAmongTheWritersOfAnotherProcess) {
   EXPECT_TRUE(writers[3]->granted());
 }
 
+TEST_F(StoreQueueTest, ALeaseThatIsOverWhenTheGrantIsLearntOfIsGivenBack) {
+  Grant held = LockThere("a", {.ttl = 1h});
+  const auto waiting = LockLater("a", {.ttl = 1s, .wait = kForever});
+  store->DropHints(true);
+  HoldUp(OpKind::kAcquire, 2s);
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->Advance(1s);
+  ASSERT_TRUE(waiting->granted());
+  EXPECT_EQ(LeaseFence(LeaseOf(waiting)), 4) << "passed on, given back, granted anew";
+  ExpectSafe(LeaseOf(waiting));
+}
+
+TEST_F(StoreQueueTest, ClosingLeavesTheQueue) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  manager->Close();
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, AWriterInTheQueueKeepsNewSharesOut) {
+  Grant reader = LockThere("a", {.mode = LockMode::kShared});
+  const auto writer = LockLater("a", {.wait = kForever});
+  for (int i = 0; i < 200; ++i) {
+    clock->Advance(50ms);
+    const LockOptions share{.mode = LockMode::kShared};
+    ASSERT_TRUE(Acquire(other_->engine(), Spec("a", share), {}).failure) << i;
+  }
+  ASSERT_FALSE(Write(reader.lease, WriteKind::kRelease, Body()));
+  clock->Advance(2s);
+  EXPECT_TRUE(writer->granted());
+}
+
+TEST_F(StoreQueueTest, AReaderThatTimesOutLeavesTheQueue) {
+  Grant held = LockThere("a");
+  const auto reader = LockLater("a", {.wait = 2s, .mode = LockMode::kShared});
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  clock->Advance(2s);
+  EXPECT_EQ(reader->code(), Errc::kTimedOut);
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, AShareInDoubtIsGivenBackAndTakenAnew) {
+  for (const auto kind : {Fault::Kind::kLostAfter, Fault::Kind::kLostBefore, Fault::Kind::kLate}) {
+    Grant held = LockThere("a");
+    const auto reader = LockLater("a", {.wait = kForever, .mode = LockMode::kShared});
+    clock->RunPending();
+    store->Inject({.kind = kind, .op = OpKind::kAcquire});
+    ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+    clock->Advance(10s);
+    ASSERT_TRUE(reader->granted());
+    ExpectSafe(LeaseOf(reader));
+    ASSERT_FALSE(Write(reader->result->grant.lease, WriteKind::kRelease, Body()));
+    store->ReleaseLate();
+    clock->Advance(10s);
+    EXPECT_FALSE(Stored("a").locked) << "no share is left behind";
+    EXPECT_EQ(WaitingInStore("a"), 0);
+  }
+}
+
 }  // namespace
 }  // namespace doclock::detail
