@@ -1,4 +1,4 @@
-# doclock_test(<name> [QUIET] [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>] [LONG_TESTS <regex>]
+# doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>] [LONG_TESTS <regex>]
 #              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERIAL_TESTS <filter>] [SERVERS <fixtures>...]
 #              [SERVER_LABELS <labels>...]])
 #
@@ -16,8 +16,8 @@
 # DoclockMongoServers, DoclockPostgresqlServer) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
 # Those of them that SERIAL_TESTS names run one after another, because they disturb the servers that they share.
 #
-# Of a QUIET program each case fails in which anything but the test writes a line to standard output or error (tests/quiet):
-# the library, and what it calls, write nothing there. A test's own figures begin with "[".
+# A case fails in which anything but the test writes a line to standard output or error (tests/quiet): the library, and what it
+# calls, write nothing there. A test's own figures begin with "[".
 
 include(GoogleTest)
 
@@ -86,7 +86,7 @@ function(doclock_discover name list filter timeout labels long)
 endfunction()
 
 function(doclock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "QUIET" "TIMEOUT;LONG_TESTS;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS;SERVER_LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LONG_TESTS;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS;SERVER_LABELS")
   if(NOT arg_SOURCES)
     file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   endif()
@@ -96,10 +96,7 @@ function(doclock_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 900)
   endif()
-  if(arg_QUIET)
-    list(APPEND arg_SOURCES "${PROJECT_SOURCE_DIR}/tests/quiet/quiet.cpp")
-  endif()
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} ${arg_SOURCES} "${PROJECT_SOURCE_DIR}/tests/quiet/quiet.cpp")
   doclock_target_defaults(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE doclock_internal GTest::gmock_main rapidcheck rapidcheck_gtest ${arg_LIBS})

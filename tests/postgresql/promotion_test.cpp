@@ -39,7 +39,9 @@ class Standby {
 
  private:
   void Run(const std::string& command) {
-    EXPECT_EQ(std::system((environment_ + DOCLOCK_POSTGRESQL_SCRIPT " " + command).c_str()), 0);
+    const std::string line =
+        environment_ + DOCLOCK_POSTGRESQL_SCRIPT " " + command + " > /dev/null";
+    EXPECT_EQ(std::system(line.c_str()), 0);
   }
 
   const int port_;

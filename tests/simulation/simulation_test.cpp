@@ -31,7 +31,7 @@ class Progress {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < std::chrono::seconds(10)) return;
     last_ = now;
-    std::cerr << "simulation: " << number << " of " << seeds_ << " seeds, " << events_
+    std::cerr << "[figures] simulation: " << number << " of " << seeds_ << " seeds, " << events_
               << " events\n";
   }
 

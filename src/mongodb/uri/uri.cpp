@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <set>
@@ -199,6 +200,16 @@ void CheckOptions(string_view text, const MongodbStoreOptions& options) {
   }
 }
 
+/// Refuses a bad escape, of which the driver would print a warning.
+void CheckEscapes(string_view text) {
+  const auto is_digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; ++at) {
+    const string_view digits = text.substr(at + 1, 2);
+    if (digits.size() == 2 && std::all_of(digits.begin(), digits.end(), is_digit)) continue;
+    Refuse(" holds '%' without two hexadecimal digits behind it: write it as %25");
+  }
+}
+
 void CheckPlaces(string_view text) {
   if (const std::string wrong = WhatIsWrongWithServers(text); !wrong.empty()) Refuse(wrong);
   if (const std::string wrong = WhatIsWrongWithDatabase(text); !wrong.empty()) Refuse(wrong);
@@ -258,6 +269,7 @@ UriPtr ParseUri(const std::string& text, const MongodbStoreOptions& options) {
   CheckOptions(OptionsOf(text), options);
   CheckCredentials(text);
   CheckPlaces(text);
+  CheckEscapes(text);
   bson_error_t error;
   UriPtr uri(mongoc_uri_new_with_error(text.c_str(), &error), &mongoc_uri_destroy);
   if (!uri) RefuseAs(error.message, OptionsOf(text));

@@ -108,7 +108,7 @@ TEST(MongodbUri, SaysWhatTheDriverRefuses) {
       {"host/shop?w=-5", "option w must be"},
       {"host/shop?authMechanism=PLAIN", "authMechanism needs a user"},
       {"host/shop?srvMaxHosts=1", "its option srvmaxhosts"},
-      {"host/shop?appName=%ZZCanary-7c1f", "its option appname"}};
+      {"host/shop?appName=%ZZCanary-7c1f", "holds '%' without two"}};
   for (const auto& [uri, reason] : cases) {
     const std::string text = RefusalOf(std::string("mongodb://") + uri);
     EXPECT_NE(text.find(reason), text.npos) << uri << ": " << text;

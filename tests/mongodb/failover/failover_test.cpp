@@ -237,7 +237,7 @@ TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
     }
   }
   EXPECT_EQ(copied, copies) << "what a transaction writes goes in together";
-  std::cout << Failovers() << " failovers, " << killed
+  std::cout << "[figures] " << Failovers() << " failovers, " << killed
             << " of them kills: " << ledger.Count(Outcome::kWritten) << " writes acknowledged, "
             << ledger.Count(Outcome::kNotWritten) << " refused, " << ledger.Count(Outcome::kInDoubt)
             << " in doubt; slowest to go on " << slowest << " s\n";
@@ -517,7 +517,7 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
     if (std::string_view(name) == "read") {
       EXPECT_NE(status, OpStatus::kInDoubt);
     }
-    std::cout << name << ": " << took.count() << " s\n";
+    std::cout << "[figures] " << name << ": " << took.count() << " s\n";
     set_.Heal();
   }
   // Only writes under way may have been done when the primary went on.

@@ -41,8 +41,8 @@ TEST_P(LayoutFailover, BothSidesExcludeEachOtherWhilePrimariesAreKilled) {
   const auto holds = KilledHolds(children, std::move(lines));
   CheckExclusion(Join(holds), 3s);
   CheckFences(Join({holds[0], holds[1]}));
-  std::cout << "holds: " << holds[0].size() << ", " << holds[1].size() << " / " << holds[2].size()
-            << ", " << holds[3].size() << "\n";
+  std::cout << "[figures] holds: " << holds[0].size() << ", " << holds[1].size() << " / "
+            << holds[2].size() << ", " << holds[3].size() << "\n";
   set.Heal();
 }
 

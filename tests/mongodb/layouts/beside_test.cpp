@@ -45,8 +45,8 @@ TEST_P(Beside, TwoAndTwoExcludeEachOther) {
   const auto holds = KilledHolds(children, std::move(lines));
   CheckExclusion(Join(holds), kLeaseOfAll);
   CheckFences(Join({holds[0], holds[1]}));
-  std::cout << "holds: " << holds[0].size() << ", " << holds[1].size() << " / " << holds[2].size()
-            << ", " << holds[3].size() << "\n";
+  std::cout << "[figures] holds: " << holds[0].size() << ", " << holds[1].size() << " / "
+            << holds[2].size() << ", " << holds[3].size() << "\n";
 }
 
 /// Eight waiters of one process hand the lock over for two seconds, and then leave it free for
@@ -70,7 +70,7 @@ TEST_P(Beside, EightLocalWaitersLeaveATurn) {
   std::int64_t longest = 0;
   for (const Hold& hold : theirs) longest = std::max(longest, hold.waited_ms);
   // Two seconds and a half on a machine of its own. HandOverLimitTest has the rule without a clock.
-  std::cout << "holds: " << ours.size() << " / " << theirs.size() << ", the longest wait "
+  std::cout << "[figures] holds: " << ours.size() << " / " << theirs.size() << ", the longest wait "
             << longest << " ms\n";
 }
 
@@ -96,7 +96,7 @@ TEST_P(Beside, BusyThreadsLeaveTurns) {
     began = got;
   }
   busy.Kill();
-  std::cout << "holds: " << holds << ", turns after";
+  std::cout << "[figures] holds: " << holds << ", turns after";
   for (const std::int64_t turn : turns) std::cout << " " << turn / 1'000'000;
   std::cout << " ms\n";
 }
@@ -113,7 +113,7 @@ TEST_P(Beside, TheLockOfAKilledProcessIsTakenOver) {
     waiting.Kill();
     const auto before = HoldsIn({*got}, killed), after = HoldsIn({*next}, heir);
     CheckExclusion(Join({before, after}), kLeaseOfAll);
-    std::cout << heir << " had it " << (after[0].from - before[0].sent) / 1'000'000
+    std::cout << "[figures] " << heir << " had it " << (after[0].from - before[0].sent) / 1'000'000
               << " ms after the grant, of a lease of " << kLeaseOfAll.count() << "\n";
     database_.Run(mongodb::Doc::Of("drop", "locks"));
     Prepare(GetParam(), SetUri(), database_.name());
@@ -176,7 +176,7 @@ TEST_P(Beside, SharesOfBothKeepTheLimit) {
     for (const Hold& reader : shared) CheckExclusion({writer, reader}, kLeaseOfAll);
   }
   CheckExclusion(Join({holds[4], holds[5]}), kLeaseOfAll);
-  std::cout << "shares: " << shared.size() << ", writers: " << holds[4].size() << " / "
+  std::cout << "[figures] shares: " << shared.size() << ", writers: " << holds[4].size() << " / "
             << holds[5].size() << "\n";
 }
 

@@ -219,8 +219,8 @@ TEST_P(EngineUnderFaults, ADocumentInDoubtResolvesItselfAndNothingIsDoneTwice) {
       EXPECT_LE(n, most);
     }
   }
-  std::cout << documents << " faults: " << succeeded << " times done all the same, " << doubted
-            << " times in doubt\n";
+  std::cout << "[figures] " << documents << " faults: " << succeeded << " times done all the same, "
+            << doubted << " times in doubt\n";
   EXPECT_GT(succeeded, documents / 2) << "faults that pass are for the engine to get over";
 }
 

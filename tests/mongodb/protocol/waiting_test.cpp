@@ -131,8 +131,8 @@ TEST_F(MongoWaiting, AReleaseInAnotherProcessWakesTheWaiter) {
     ASSERT_EQ(ready, std::future_status::ready) << "the release was not seen";
   }
   std::sort(milliseconds.begin(), milliseconds.end());
-  std::cout << "from the release's send to the lock, ms: p50 " << milliseconds[2] << ", max "
-            << milliseconds.back() << "\n";
+  std::cout << "[figures] from the release's send to the lock, ms: p50 " << milliseconds[2]
+            << ", max " << milliseconds.back() << "\n";
 }
 
 TEST_F(MongoWaiting, AStreamThatIsTakenAwayIsReplaced) {

@@ -136,7 +136,7 @@ void ReplicaSet::Kill(int port) const {
 void ReplicaSet::Script(const std::string& arguments) const {
   const std::string command = "DOCLOCK_MONGO_HOME='" + home_ +
                               "' DOCLOCK_MONGO_PORT=" + std::to_string(ports_.front()) + " '" +
-                              DOCLOCK_MONGO_SCRIPT + "' " + arguments;
+                              DOCLOCK_MONGO_SCRIPT + "' " + arguments + " > /dev/null";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("mongo.sh " + arguments);
 }
 

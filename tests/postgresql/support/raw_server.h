@@ -25,6 +25,8 @@ class RawServer {
  public:
   explicit RawServer(const std::string& url) : connection_(PQconnectdb(url.c_str()), PQfinish) {
     if (PQstatus(connection_.get()) != CONNECTION_OK) Throw();
+    PQsetNoticeProcessor(
+        connection_.get(), [](void*, const char*) {}, nullptr);
   }
   /// Runs SQL, and returns the first value of the last statement; empty if there is none.
   std::string Run(const std::string& sql) {

@@ -122,7 +122,7 @@ TEST_F(SqliteKill, NothingAcknowledgedIsLostAndTheLockOfTheDeadIsFree) {
   EXPECT_EQ(RawDatabase(file_).Text("PRAGMA integrity_check"), "ok");
   std::sort(milliseconds.begin(), milliseconds.end());
   ASSERT_FALSE(milliseconds.empty());
-  std::cout << kills << " kills, " << ledger.size() << " acknowledged, " << grants
+  std::cout << "[figures] " << kills << " kills, " << ledger.size() << " acknowledged, " << grants
             << " locks of the dead; free after, ms: p50 " << milliseconds[milliseconds.size() / 2]
             << ", p99 " << milliseconds[milliseconds.size() * 99 / 100] << ", max "
             << milliseconds.back() << "\n";

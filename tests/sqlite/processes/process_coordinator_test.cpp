@@ -126,13 +126,13 @@ TEST_F(SqliteCoordinator, NoProcessStarves) {
   for (Child& child : children) {
     const std::string line = child.Line().value_or("0 0");
     const double cycles = std::stod(line);
-    std::cout << "cycles and longest in us: " << line << "\n";
+    std::cout << "[figures] cycles and longest in us: " << line << "\n";
     EXPECT_GT(cycles, 0);
     sum += cycles;
     squares += cycles * cycles;
   }
   const double jain = sum * sum / (static_cast<double>(children.size()) * squares);
-  std::cout << "Jain's index " << jain << "\n";
+  std::cout << "[figures] Jain's index " << jain << "\n";
   EXPECT_GT(jain, 0.5) << "one of three got everything";
 }
 

@@ -123,7 +123,7 @@ TEST_F(SqliteQueueKill, ProgramsGoOnWithoutTheOneThatWasKilled) {
   }
   for (Child& child : left) EXPECT_EQ(child.Line(), "counted");
   EXPECT_GE(count(), kLeft * times);
-  std::cout << killed << " killed\n";
+  std::cout << "[figures] " << killed << " killed\n";
 }
 
 }  // namespace

@@ -98,8 +98,9 @@ TEST_F(SqliteWatch, AReleaseInAnotherProcessIsHintedAt) {
     holder.Say("acquire");
   }
   std::sort(microseconds.begin(), microseconds.end());
-  std::cout << "hint after the release returned, us: p50 " << microseconds[microseconds.size() / 2]
-            << ", p90 " << microseconds[microseconds.size() * 9 / 10] << "\n";
+  std::cout << "[figures] hint after the release returned, us: p50 "
+            << microseconds[microseconds.size() / 2] << ", p90 "
+            << microseconds[microseconds.size() * 9 / 10] << "\n";
 }
 
 TEST_F(SqliteWatch, ReleasesOfOnesOwnAreHintedAtToo) {
@@ -117,8 +118,8 @@ TEST_F(SqliteWatch, ADeathIsHintedAt) {
   const auto killed = std::chrono::steady_clock::now();
   holder.Kill();
   ASSERT_TRUE(hints_.Await("1"));
-  std::cout << "hint after the kill, ms: " << (std::chrono::steady_clock::now() - killed) / 1ms
-            << "\n";
+  std::cout << "[figures] hint after the kill, ms: "
+            << (std::chrono::steady_clock::now() - killed) / 1ms << "\n";
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
 }
 
@@ -132,8 +133,8 @@ TEST_F(SqliteWatch, AWaiterIsGrantedTheLockOfTheDeadSoon) {
     const auto killed = std::chrono::steady_clock::now();
     holder.Kill();
     auto handle = waiter.get();
-    std::cout << "granted after the kill, ms: " << (std::chrono::steady_clock::now() - killed) / 1ms
-              << "\n";
+    std::cout << "[figures] granted after the kill, ms: "
+              << (std::chrono::steady_clock::now() - killed) / 1ms << "\n";
     handle.Release();
   }
 }
