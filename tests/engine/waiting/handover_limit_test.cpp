@@ -313,5 +313,27 @@ TEST_F(TurnsTest, ALongerWaitIsNotKeptByAShorterOne) {
   EXPECT_TRUE(patient->granted());
 }
 
+TEST_F(HandOverLimitTest, AnotherProcessGetsItsTurnThen) {
+  BeContended();
+  LockManager other{store, {.runtime = clock->runtime()}};
+  Grant held = Lock("a");
+  std::optional<AcquireResult> theirs;
+  AcquireSpec spec = Spec("a", {.wait = kForever});
+  AcquireAsync(other.engine(), std::move(spec), [&](AcquireResult r) { theirs = std::move(r); });
+  clock->RunPending();
+  std::vector<std::shared_ptr<Waiting>> queue;
+  for (int i = 0; i <= kLimit; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 0}}));
+  for (int i = 0; i < kLimit; ++i) {
+    ASSERT_TRUE(queue[static_cast<std::size_t>(i)]->granted());
+    EXPECT_FALSE(theirs);
+    ASSERT_FALSE(ReleaseWith(queue[static_cast<std::size_t>(i)]->result->grant, {{"n", 0}}));
+  }
+  clock->RunPending();
+  ASSERT_TRUE(theirs);
+  EXPECT_FALSE(theirs->failure);
+  EXPECT_FALSE(queue.back()->result) << "the local waiter stood back";
+}
+
 }  // namespace
 }  // namespace doclock::detail
