@@ -16,8 +16,8 @@
 # DoclockMongoServers, DoclockPostgresqlServer) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
 # Those of them that SERIAL_TESTS names run one after another, because they disturb the servers that they share.
 #
-# A case fails in which anything but the test writes a line to standard output or error (tests/quiet): the library, and what it
-# calls, write nothing there. A test's own figures begin with "[".
+# A case fails in which anything but the test writes a line to standard output or error (tests/quiet): the library writes
+# nothing there, and what it calls, nothing but the driver's lines about lost connections. A test's own figures begin with "[".
 
 include(GoogleTest)
 

@@ -192,8 +192,9 @@ TEST_F(PostgresqlPooler, RefusesWhatItCannotDoAtTheOpening) {
   expect_refused(url() + "?options=-csearch_path%3D" + schema_.name(), "take options out");
   {
     const Pooler hiding("session", "public", kPort, "ignore_startup_parameters = options\n");
-    for (const char* const option : {"-csearch_path", "--Search-Path"}) {
-      expect_refused(hiding.url() + "?options=" + option + "%3D" + schema_.name(),
+    for (const char* const option : {"-csearch_path%3D", "--Search-Path%3D",
+                                     "-csearch_path%3Dpublic,", "-csearch_path%3Dpublic"}) {
+      expect_refused(hiding.url() + "?options=" + option + schema_.name(),
                      "the pooler ignores the search_path");
     }
   }

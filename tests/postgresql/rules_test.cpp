@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <map>
 
 #include "doclock/postgresql_store.h"
@@ -117,6 +118,8 @@ class PostgresqlStoreRules : private RulesSchema, public plain_test::StoreAgains
 
 TEST_F(PostgresqlStoreRules, DecideOperations) {
   DecideOperations(4);
+  // A failure that is played again has too few.
+  if (std::getenv("DOCLOCK_RULES_SEED") || std::getenv("DOCLOCK_RULES_CASES")) return;
   for (const Plain kind : {Plain::kTakeFree, Plain::kRenew, Plain::kRelease,
                            Plain::kWriteAndRelease, Plain::kCheckpoint, Plain::kHandOver}) {
     EXPECT_GT(done_[kind], 0) << "of kind " << static_cast<int>(kind);

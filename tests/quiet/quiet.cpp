@@ -1,5 +1,6 @@
 // A case fails if anything but the test itself wrote a line to standard output or error: the
-// library, and what it calls, write nothing there. Another process passes on what is written, so
+// library writes nothing there, and what it calls, nothing but the driver's lines about lost
+// connections. Another process passes on what is written, so
 // that the report of a crash is not lost.
 
 #include <gtest/gtest.h>

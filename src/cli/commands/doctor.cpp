@@ -61,10 +61,9 @@ class Doctoring {
     const bool there = std::find(names.begin(), names.end(), collection_) != names.end();
     if (!there) {
       // A name that was given may be mistyped.
-      findings.push_back(Judged(
-          "collection", "there is no collection " + collection_ + " yet; the first lock creates it",
-          IsDefault() ? FindingLevel::kOk : FindingLevel::kWarning,
-          "check its name: doclock collections shows those that are there"));
+      findings.push_back(Judged("collection", "there is no collection " + collection_ + " yet",
+                                IsDefault() ? FindingLevel::kOk : FindingLevel::kWarning,
+                                "check its name: doclock collections shows those that are there"));
     }
     if (there && OpenCollection(manager)) CheckLocks(manager);
     Collection missing(collection_, {}, kAnswerTime);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <limits>
 #include <set>
 #include <stdexcept>
 #include <string_view>
 
+#include "document/values/utf8.h"
 #include "mongodb/uri/uri_places.h"
 
 namespace doclock::mongodb {
@@ -202,12 +202,18 @@ void CheckOptions(string_view text, const MongodbStoreOptions& options) {
 
 /// Refuses a bad escape, of which the driver would print a warning.
 void CheckEscapes(string_view text) {
-  const auto is_digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
-  for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; ++at) {
+  std::string plain;
+  for (std::size_t at; (at = text.find('%')) != text.npos; text.remove_prefix(at + 3)) {
     const string_view digits = text.substr(at + 1, 2);
-    if (digits.size() == 2 && std::all_of(digits.begin(), digits.end(), is_digit)) continue;
-    Refuse(" holds '%' without two hexadecimal digits behind it: write it as %25");
+    unsigned char byte = 0;
+    const char* const end = digits.data() + digits.size();
+    if (digits.size() != 2 || std::from_chars(digits.data(), end, byte, 16).ptr != end) {
+      Refuse(" holds '%' without two hexadecimal digits behind it: write it as %25");
+    }
+    if (byte == 0) Refuse(" holds '%00'");
+    (plain += text.substr(0, at)) += static_cast<char>(byte);
   }
+  if (!detail::IsUtf8(plain += text)) Refuse(" holds bytes that are not UTF-8");
 }
 
 void CheckPlaces(string_view text) {

@@ -312,10 +312,12 @@ void Connection::RequireSearchPath(Deadline deadline) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   if (names.find("search_path") == names.npos) return;
-  // A pooler that passes it on may do so by SET, or not, if it is the session's anyway.
+  // A pooler that passes it on may do so by SET, or not, if it is the session's anyway. In options
+  // a blank in a value stands behind a backslash.
   SendOnce(
-      "SELECT source = 'client' OR strpos($1, setting) > 0 FROM pg_settings"
-      " WHERE name = 'search_path' AND " +
+      R"(SELECT source = 'client' OR strpos(replace($1, '\ ', '') || ' ',
+           '=' || replace(setting, ' ', '') || ' ') > 0
+         FROM pg_settings WHERE name = 'search_path' AND )" +
           std::string(kByPrimary),
       Parameters().Text(options));
   if (Run(deadline).back().Number(0, 0) != 0) return;

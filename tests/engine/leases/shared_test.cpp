@@ -133,7 +133,7 @@ TEST_F(SharedTest, NeverMoreThanTheLimitAmongFiftyThreads) {
     for (int i = 0; i < 20; ++i) {
       AcquireSpec spec =
           MakeSpec(real.engine(), things,
-                   {.wait = 1min, .mode = LockMode::kShared, .max_holders = kLimit}, 30s);
+                   {.wait = kForever, .mode = LockMode::kShared, .max_holders = kLimit}, 30s);
       spec.key = "a";
       spec.insert = Body::FromText("{}");
       AcquireResult result = Acquire(real.engine(), std::move(spec), {});

@@ -268,5 +268,14 @@ TEST_F(HangingSearchTest, ThatDoesNotWaitGetsTheAnswerWheneverItComes) {
   EXPECT_EQ(search->code(), Errc::kNotFound);
 }
 
+TEST_F(QuietQueueTest, AWaiterIsToldOfItsCancellationAlthoughThereIsAnOutage) {
+  BeAway();
+  const auto waiting = LockLater("a", {.wait = kForever});
+  EXPECT_FALSE(waiting->result);
+  CancelAcquire(waiting->handle);
+  clock->RunPending();
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
+}
+
 }  // namespace
 }  // namespace doclock::detail

@@ -108,6 +108,8 @@ TEST(MongodbUri, SaysWhatTheDriverRefuses) {
       {"host/shop?w=-5", "option w must be"},
       {"host/shop?authMechanism=PLAIN", "authMechanism needs a user"},
       {"host/shop?srvMaxHosts=1", "its option srvmaxhosts"},
+      {"u:%00@host/shop", "holds '%00'"},
+      {"u:Canary-7c1f%FF@host/shop", "not UTF-8"},
       {"host/shop?appName=%ZZCanary-7c1f", "holds '%' without two"}};
   for (const auto& [uri, reason] : cases) {
     const std::string text = RefusalOf(std::string("mongodb://") + uri);

@@ -85,6 +85,17 @@ int Try(const Arguments& arguments) {
   return 0;
 }
 
+/// crowd <uri> <key> <limit> <n> <file>: see test::Crowd.
+int Crowd(const Arguments& arguments) {
+  Client client(OpenMongodbStore(arguments.at(1)));
+  const Key key(arguments.at(2));
+  const int limit = std::stoi(arguments.at(3));
+  return test::Crowd(
+      arguments.at(5), limit, std::stoi(arguments.at(4)),
+      [&] { return client.Share(key, NewUuid(), limit, Counted(1)); },
+      [&](const Uuid& id) { return client.ReleaseShare(key, id); });
+}
+
 /// transfer <uri> <from> <to>: moves amounts from one document to the other, in transactions; tells
 /// "moving" after the first one.
 int Transfer(const Arguments& arguments) {
@@ -126,7 +137,7 @@ int Peer(const Arguments& arguments) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold},       {"try", Try},   {"transfer", Transfer},
+      {"hold", Hold},       {"try", Try},   {"crowd", Crowd}, {"transfer", Transfer},
       {"contend", Contend}, {"peer", Peer}, {"leave", Leave}};
   return commands.at(arguments.at(0))(arguments);
 }

@@ -1,13 +1,17 @@
-/// Shared locks on MongoDB: what the conformance suite cannot see. Who is woken, and what stands in
-/// the document.
+/// Shared locks on MongoDB: what the conformance suite cannot see. Who is woken, how many processes
+/// share, and what stands in the document.
 
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <list>
 #include <mutex>
+#include <vector>
 
 #include "mongodb/support/client.h"
 #include "mongodb/support/raw_server.h"
+#include "process/child.h"
+#include "process/temp_folder.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -109,6 +113,20 @@ TEST_F(MongoShares, ReleasesWakeAndGrantsAndRenewalsDoNot) {
     ASSERT_TRUE(hints.Await(++released)) << "one of three, of two, the last";
     EXPECT_EQ(hints.count(), released);
   }
+}
+
+TEST_F(MongoShares, EightProcessesAreNeverMoreThanThree) {
+  const test::TempFolder folder;
+  std::list<test::Child> children;
+  for (int i = 0; i < 8; ++i) {
+    children.emplace_back(
+        std::vector<std::string>{"crowd", database_.uri(), "a", "3", "30", folder / "heads"});
+  }
+  for (test::Child& child : children) ASSERT_EQ(child.Line(), "ready");
+  for (test::Child& child : children) child.Say("go");
+  int most = 0;
+  for (test::Child& child : children) most = std::max(most, std::stoi(child.Line().value_or("99")));
+  EXPECT_EQ(most, 3) << "the limit, and it was reached";
 }
 
 }  // namespace

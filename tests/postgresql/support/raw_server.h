@@ -61,7 +61,7 @@ class Schema {
     try {
       raw_.Run("SET client_min_messages = warning; DROP SCHEMA " + name_ + " CASCADE");
     } catch (const std::exception& error) {
-      std::cerr << "the tests' schema " << name_ << " stays: " << error.what();
+      std::cerr << "[figures] the tests' schema " << name_ << " stays: " << error.what();
     }
   }
   [[nodiscard]] const std::string& name() const { return name_; }

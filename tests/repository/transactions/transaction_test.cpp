@@ -2,6 +2,7 @@
 
 #include <boost/asio/deferred.hpp>
 #include <climits>
+#include <thread>
 
 #include "repository/support/harness.h"
 
@@ -65,6 +66,17 @@ TEST_P(TransactionTest, WritesAllOfSeveralCollections) {
   accounts.Save(seen);
   saga.Release();
   EXPECT_THROW(from.Release(), std::logic_error);
+}
+
+TEST_P(TransactionTest, ALeaseThatIsOverSendsNothing) {
+  auto from = accounts.Lock(1, {.ttl = 1h}), to = accounts.Lock(2, {.ttl = 1s, .renew = false});
+  clock->Jump(2s);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to);
+  store->Reset();
+  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kLost);
+  EXPECT_EQ(store->Calls(), 0);
+  EXPECT_TRUE(from.held());
 }
 
 TEST_P(TransactionTest, ThatIsDestroyedHasDoneNothing) {
@@ -453,6 +465,34 @@ TEST_P(TransactionTest, AStoreThatIsAwayLeavesAllHeld) {
 }
 
 DOCLOCK_FOR_ALL_STORES(TransactionTest);
+
+class TransactionThreadsTest : public ThreadsTest {};
+
+/// Threads move amounts between the same accounts, crosswise.
+TEST_P(TransactionThreadsTest, OfManyThreadsKeepTheSum) {
+  if (!store->traits().transactions) GTEST_SKIP() << "this store has no transactions";
+  constexpr int kThreads = 4, kTransfers = 25, kAccounts = 5;
+  const LockingRepository<Account> accounts(manager, "accounts");
+  for (int i = 0; i < kAccounts; ++i) accounts.Insert(Account(i, 100));
+  const auto work = [&](int number) {
+    for (int done = 0; done < kTransfers; ++done) {
+      const int from = (number + done) % kAccounts, to = (from + 1 + number) % kAccounts;
+      if (from == to) continue;
+      auto both = accounts.LockAll({from, to}, {.wait = kForever});
+      both[0]->Deposit(-1);
+      both[1]->Deposit(1);
+      Transaction(manager).Release(both).Commit();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+  int sum = 0;
+  for (const auto& account : accounts.Find(Filter())) sum += account->balance();
+  EXPECT_EQ(sum, 100 * kAccounts);
+}
+
+DOCLOCK_FOR_ALL_STORES(TransactionThreadsTest);
 
 }  // namespace
 }  // namespace doclock

@@ -179,5 +179,19 @@ TEST_F(SqliteLeases, ALockThatWasDetachedHangsOnTheProcessThatRenewsIt) {
   EXPECT_EQ(slot(), 0);
 }
 
+TEST_F(SqliteLeases, ALockIsAsOldAsItsGrantWhetherRenewedDetachedOrAttached) {
+  const AcquireOp held = client_.Create("1");
+  for (const bool detached : {false, true, true, false}) {
+    clock_->Advance(10s);
+    EXPECT_EQ(client_.Renew("1", held.grant.lock_id, 30s, detached).status, OpStatus::kDone);
+  }
+  clock_->Advance(5s);
+  const auto rows = client_.store().ListLocks(client_.collection(), {}, "", kBudget).rows;
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].age, 45s);
+  EXPECT_EQ(rows[0].ttl, 30s);
+  EXPECT_EQ(rows[0].left, 25s);
+}
+
 }  // namespace
 }  // namespace doclock::sqlite_test

@@ -23,6 +23,20 @@ class SqliteSharedFile : public SqliteTest {
   Counters one_ = OpenCounters(file_);
 };
 
+TEST_F(SqliteSharedFile, ThreadsOfTwoManagersLoseNoIncrement) {
+  constexpr int kThreads = 4;
+  const int times = Rounds(100);
+  const Counters two = OpenCounters(file_);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (const char* how : kWays) CountUp(t % 2 == 0 ? one_ : two, how, times, how);
+    });
+  }
+  threads.clear();
+  for (const char* how : kWays) EXPECT_EQ(CountOf(how), kThreads * times) << how;
+}
+
 TEST_F(SqliteSharedFile, ProcessesLoseNoIncrement) {
   constexpr int kProcesses = 3;
   const int times = Rounds(100);
