@@ -3,6 +3,7 @@
 // connections. Another process passes on what is written, so
 // that the report of a crash is not lost.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -112,8 +113,9 @@ class Quiet final : public ::testing::EmptyTestEventListener {
     std::fflush(nullptr);
     std::array<std::array<int, 2>, kStandard.size()> pipes{};
     for (std::size_t i = 0; i < pipes.size(); ++i) {
-      real_[i] = ::dup(kStandard[i]);
-      if (::pipe(pipes[i].data()) != 0) throw std::runtime_error("no pipe");
+      // A server that a test starts shall not hold them: CTest waits until they are closed.
+      real_[i] = ::fcntl(kStandard[i], F_DUPFD_CLOEXEC, 0);
+      if (::pipe2(pipes[i].data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     }
     passer_ = ::fork();
     if (passer_ == 0) {
