@@ -316,10 +316,10 @@ TEST_F(Isolation, ManyDocumentsInAnOpenTransactionDelayOnlyTheirOwnRenewals) {
     for (int i = 0; i < kBlocked; ++i) {
       transactions.emplace_back(SetUri(), database_.name(), "things", name(i));
     }
-    // A renewal is tried at each third of its lease.
+    // A renewal is tried at each third of its lease, and again soon if it fails.
     std::vector<int> renewed(kLocks);
     const auto some_wait = [&] { return std::ranges::count(renewed, 0) > kBlocked; };
-    for (int round = 0; round < 2 && some_wait(); ++round) {
+    for (int round = 0; round < 4 && some_wait(); ++round) {
       Batch calls(things_);
       std::vector<const RenewOp*> renewals;
       for (int i = 0; i < kLocks; ++i) {
