@@ -36,7 +36,8 @@ bool IsOfTest(std::string_view line) {
   // What libmongoc logs of connections that fail, which doclock cannot keep it from.
   const bool is_of_driver = holds(" stream: ") || holds(" monitor: ") || holds(" cluster: ") ||
                             holds("Last server removed from ") || holds("send \"endSessions\"");
-  const bool is_of_sanitizer = holds("ASan doesn't fully support makecontext");
+  const bool is_of_sanitizer = holds("ASan doesn't fully support makecontext") ||
+                               holds("Unable to get registers from thread");
   return line.empty() || begins("[") || begins("Using configuration: ") || begins("OK, passed ") ||
          is_share || is_of_driver || is_of_sanitizer;
 }
