@@ -93,8 +93,9 @@ TEXT
   url
 }
 
-# The server's own processes; they end by themselves after the first, but not at once.
-processes() { echo "$(pid)"; pgrep -P "$(pid)" || true; }
+# The server's own processes; they end by themselves after the first, but not at once, and one that is left keeps the server
+# from starting again. The first is stopped, so that it begins no others.
+processes() { kill -STOP "$(pid)"; echo "$(pid)"; pgrep -P "$(pid)" || true; }
 
 end() {
   local processes

@@ -50,7 +50,11 @@ class Counting {
   /// Waits until so many more releases were acknowledged.
   void Await(int more) {
     const int wanted = acknowledged_ + more;
-    while (acknowledged_ < wanted) std::this_thread::sleep_for(1ms);
+    const auto deadline = std::chrono::steady_clock::now() + 2min;
+    while (acknowledged_ < wanted) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      std::this_thread::sleep_for(1ms);
+    }
   }
 
   /// Ends the threads, and compares what they were told with what is stored.
@@ -101,7 +105,7 @@ TEST(PostgresqlKill, ABackendThatEndsLosesNothing) {
   Schema schema;
   Counting counting(schema.url() + "&application_name=counting");  // others use the server too
   for (int round = 0; round < 20; ++round) {
-    counting.Await(20);
+    ASSERT_NO_FATAL_FAILURE(counting.Await(20));
     // Half of them, at whatever they are.
     schema.raw().Run(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid % 2 = " +
@@ -154,14 +158,16 @@ TEST(PostgresqlKill, AServerThatIsKilledLosesNothingThatWasAcknowledged) {
   };
   const std::string url =
       std::string(DOCLOCK_POSTGRESQL_FAILOVER_URL) + "?options=-csearch_path%3Dkilled";
+  run("revive");  // an earlier run may have failed
+  RawServer(DOCLOCK_POSTGRESQL_FAILOVER_URL).Run("DROP SCHEMA IF EXISTS killed CASCADE");
   RawServer(DOCLOCK_POSTGRESQL_FAILOVER_URL).Run("CREATE SCHEMA killed");
   Counting counting(url);
   for (int round = 0; round < 3; ++round) {
-    counting.Await(100);
-    run("kill");
-    run("revive");
+    ASSERT_NO_FATAL_FAILURE(counting.Await(100));
+    ASSERT_NO_FATAL_FAILURE(run("kill"));
+    ASSERT_NO_FATAL_FAILURE(run("revive"));
   }
-  counting.Await(100);
+  ASSERT_NO_FATAL_FAILURE(counting.Await(100));
   counting.ExpectNothingLost();
 }
 
