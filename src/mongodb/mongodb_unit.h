@@ -13,8 +13,8 @@
 namespace doclock::mongodb {
 
 /// A unit without a transaction: it reads, and the statement that stores a document says what it
-/// rests on. It stores no renewals and no shares (LockChange). Changes of one collection and one
-/// verb go in one command, each by itself.
+/// rests on. It stores no renewals and no shares (LockChange). Documents of one collection that
+/// are decided by one verb go in one command, each by itself.
 class MongodbUnit final : public locking::Unit {
  public:
   MongodbUnit(Server& server, Deadline deadline);
@@ -40,7 +40,7 @@ class MongodbUnit final : public locking::Unit {
   const Loaded& Keep(Operations::Shown&& shown, const Collection& collection, bool whole);
   /// Documents of one collection.
   void LoadSome(std::span<locking::Document> documents);
-  /// Changes that one command stores.
+  /// What one command stores.
   struct Writes;
   /// Sends them, and settles each. @param is_only is nothing else sent? Then an error that has kept
   /// all of them out is thrown.

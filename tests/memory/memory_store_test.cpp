@@ -157,6 +157,17 @@ TEST_F(MemoryStoreTest, QueriesPurgesAndIndexesRunBesideWriters) {
   EXPECT_EQ(CountOf(1000), 15);
 }
 
+TEST_F(MemoryStoreTest, AListenerThatThrowsKeepsNoHintFromOthers) {
+  int hints = 0;
+  const auto count = [&](const LockHint& /*hint*/) { ++hints; };
+  const auto before = store_->Watch(*collection_, count);
+  const auto throws =
+      store_->Watch(*collection_, [](const LockHint& /*hint*/) { throw std::bad_alloc(); });
+  const auto after = store_->Watch(*collection_, count);
+  Insert("42", {});
+  EXPECT_EQ(hints, 2);
+}
+
 TEST_F(MemoryStoreTest, NoHintComesAfterASubscriptionEnded) {
   std::atomic<bool> stop{false};
   std::jthread writer([&] {
