@@ -96,7 +96,7 @@ void Decide(RenewOp& op, Document& document, Unit& unit) {
 void Decide(WriteOp& op, Document& document, Unit& unit) {
   const Entry& was = *document.loaded.entry;
   const TimePoint now = TimeFor(op, was.lock, unit);
-  if (!rules::MayWrite(op, was.lock, now)) return;
+  if (Settle(op, rules::WhyNotWrite(op, was.lock, now))) return;
   Body body = NewBody(op.body, &was, op.merge);
   if (body && !IsGood(op, body, op.merge ? was.body : op.base, unit)) return;
   Entry& entry = document.Edit();
@@ -109,7 +109,7 @@ void Decide(WriteOp& op, Document& document, Unit& unit) {
 void Decide(SaveOp& op, Document& document, Unit& unit) {
   const TimePoint now = unit.Now();
   const Entry* const was = document.loaded.entry;
-  if (!rules::MaySave(op, was == nullptr ? nullptr : &was->lock, now)) return;
+  if (Settle(op, rules::WhyNotSave(op, was == nullptr ? nullptr : &was->lock, now))) return;
   const bool erases = op.save == SaveKind::kErase;
   Body body = erases ? Body() : NewBody(op.body, was);
   if (body && !IsGood(op, body, op.base, unit)) return;

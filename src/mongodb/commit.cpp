@@ -141,8 +141,12 @@ class Committer {
       Malformed(op, *lock);
       return true;
     }
-    if (op.kind == OpKind::kSave) return !rules::MaySave(static_cast<SaveOp&>(op), lock, kLookedAt);
-    if (lock != nullptr) return !rules::MayWrite(static_cast<WriteOp&>(op), *lock, kLookedAt);
+    if (op.kind == OpKind::kSave) {
+      return Settle(op, rules::WhyNotSave(static_cast<const SaveOp&>(op), lock, kLookedAt));
+    }
+    if (lock != nullptr) {
+      return Settle(op, rules::WhyNotWrite(static_cast<const WriteOp&>(op), *lock, kLookedAt));
+    }
     op.status = OpStatus::kMissing;
     return true;
   }

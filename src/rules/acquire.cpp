@@ -19,11 +19,12 @@ bool IsBehindOthers(const AcquireOp& op, const LockState& state, TimePoint now) 
 
 /// The lock is free, but it is the turn of another's entry. A share takes its turn itself: if it
 /// does not come, the lock is to be had when its entry is over.
-void SetBusyByFirst(StoreOp& op, const LockState& state, TimePoint now) {
-  op.status = OpStatus::kBusy;
-  op.detail = std::make_unique<OpDetail>();
-  if (MayPassOn(state, now)) return;
-  op.detail->remaining = RoundUp(FirstInQueue(state, now)->until - now);
+Refusal BusyByFirst(const LockState& state, TimePoint now) {
+  Refusal busy{OpStatus::kBusy, std::make_unique<OpDetail>()};
+  if (!MayPassOn(state, now)) {
+    busy.detail->remaining = RoundUp(FirstInQueue(state, now)->until - now);
+  }
+  return busy;
 }
 
 /// A lock that its last holder did not pass on goes to the first of the queue.
@@ -52,27 +53,6 @@ void GrantTo(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
 
 }  // namespace
 
-void SetBusyByLease(StoreOp& op, const LockState& state, TimePoint now) {
-  op.status = OpStatus::kBusy;
-  op.detail = std::make_unique<OpDetail>();
-  op.detail->holder = state.Holder();
-  op.detail->remaining = state.lease.Left(now);
-}
-
-void SetBusy(StoreOp& op, const LockState& state, TimePoint now) {
-  if (state.IsLive(now)) {
-    SetBusyByLease(op, state, now);
-    if (!state.IsClosed(now)) return;
-  } else {
-    op.status = OpStatus::kBusy;
-    op.detail = std::make_unique<OpDetail>();
-    op.detail->kept_closed = state.IsClosed(now);
-  }
-  auto& remaining = op.detail->remaining;
-  remaining =
-      std::max(remaining.value_or(std::chrono::milliseconds(0)), RoundUp(state.closed_until - now));
-}
-
 void Grant(LockState& state, const GrantRequest& grant, TimePoint now, std::int64_t instance) {
   if (state.group != grant.group) state.group = grant.group;  // may throw: before the rest
   state.RaiseVersion();
@@ -94,26 +74,18 @@ bool HoldsAlready(const AcquireOp& op, const LockState& state, TimePoint now) no
   return state.IsHeldBy(op.grant.lock_id) && state.IsLive(now);
 }
 
-bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now) {
-  if (HoldsAlready(op, state, now)) return true;
-  if (op.grant.mode == LockMode::kShared) {
-    if (MayShare(op, state, now)) return true;
-  } else if (!state.IsFree(now)) {
-    SetBusy(op, state, now);
-  } else if (IsBehindOthers(op, state, now)) {
-    SetBusyByFirst(op, state, now);
-  } else {
-    return true;
-  }
-  op.queued = false;
-  op.ahead = CountAhead(state, op.grant.lock_id, now);
-  return false;
+std::optional<Refusal> WhyNotAcquire(const AcquireOp& op, const LockState& state, TimePoint now) {
+  if (HoldsAlready(op, state, now)) return {};
+  if (op.grant.mode == LockMode::kShared) return WhyNotShare(op, state, now);
+  if (!state.IsFree(now)) return Busy(state, now);
+  if (IsBehindOthers(op, state, now)) return BusyByFirst(state, now);
+  return {};
 }
 
 void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   state.passed_on = {};
   HelpFirst(op, state, now);
-  if (!MayAcquire(op, state, now)) {
+  if (Settle(op, WhyNotAcquire(op, state, now))) {
     if (op.status != OpStatus::kBusy) return;
     return Enqueue(op, state, now, instance);
   }

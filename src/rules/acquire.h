@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "doclock/export.h"
 #include "rules/lock_state.h"
+#include "rules/refusal.h"
 
 namespace doclock::rules {
 
@@ -25,9 +28,10 @@ namespace doclock::rules {
 [[nodiscard]] DOCLOCK_EXPORT bool HoldsAlready(const AcquireOp& op, const LockState& state,
                                                TimePoint now) noexcept;
 
-/// Can this lock be granted now, or does HoldsAlready hold? False: the operation is settled (kBusy,
-/// kFailed). The queue's entries are the caller's matter.
-[[nodiscard]] DOCLOCK_EXPORT bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now);
+/// Why this lock cannot be granted now (kBusy, kFailed); none if it can, or if HoldsAlready holds.
+[[nodiscard]] DOCLOCK_EXPORT std::optional<Refusal> WhyNotAcquire(const AcquireOp& op,
+                                                                  const LockState& state,
+                                                                  TimePoint now);
 
 /// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an entry
 /// may be left, or the lock be granted to the first of the queue: `state` may have changed),
@@ -51,11 +55,5 @@ DOCLOCK_EXPORT void Grant(LockState& state, const GrantRequest& grant, TimePoint
                                    std::int64_t instance) noexcept {
   return {now, grant.ttl, grant.detached ? 0 : instance};
 }
-
-/// A lock is not available now: tells of the holder, and of the longer of its lease and min_hold.
-DOCLOCK_EXPORT void SetBusy(StoreOp& op, const LockState& state, TimePoint now);
-
-/// A live lock stands in the way of something that min_hold does not hinder.
-DOCLOCK_EXPORT void SetBusyByLease(StoreOp& op, const LockState& state, TimePoint now);
 
 }  // namespace doclock::rules

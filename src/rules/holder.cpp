@@ -34,6 +34,12 @@ bool MayLeave(const WriteOp& op, const LockState& state, TimePoint now) noexcept
          state.LiveShare(op.lock_id, now) != nullptr;
 }
 
+bool IsByItsHolder(const WriteOp& op, const LockState& state, TimePoint now) noexcept {
+  if (op.write == WriteKind::kLeave) return MayLeave(op, state, now);
+  if (op.mode == LockMode::kShared) return state.LiveShare(op.lock_id, now) != nullptr;
+  return state.IsHeldBy(op.lock_id) && (op.expected == kAnyVersion || op.expected == state.version);
+}
+
 }  // namespace
 
 bool MayRenew(const RenewOp& op, const LockState& state, TimePoint now) noexcept {
@@ -51,18 +57,9 @@ void Renew(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) 
   op.status = OpStatus::kDone;
 }
 
-bool MayWrite(WriteOp& op, const LockState& state, TimePoint now) {
-  bool mine = false;
-  if (op.write == WriteKind::kLeave) {
-    mine = MayLeave(op, state, now);
-  } else if (op.mode == LockMode::kShared) {
-    mine = state.LiveShare(op.lock_id, now) != nullptr;
-  } else {
-    mine =
-        state.IsHeldBy(op.lock_id) && (op.expected == kAnyVersion || op.expected == state.version);
-  }
-  if (!mine) op.status = OpStatus::kLost;
-  return mine;
+std::optional<Refusal> WhyNotWrite(const WriteOp& op, const LockState& state, TimePoint now) {
+  if (IsByItsHolder(op, state, now)) return {};
+  return Refusal{OpStatus::kLost};
 }
 
 void Write(WriteOp& op, LockState& state, TimePoint now, std::int64_t instance) {

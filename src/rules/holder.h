@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "doclock/export.h"
 #include "rules/lock_state.h"
+#include "rules/refusal.h"
 
 namespace doclock::rules {
 
@@ -21,10 +24,12 @@ inline void RenewLease(const RenewOp& op, Lease& lease, TimePoint now,
   if (!op.keep_process) lease.instance = op.detached ? 0 : instance;
 }
 
-/// May this write be carried out? Lock id and version decide; the time decides only for a share. A
-/// kLeave needs the lock, a live share or an entry, whatever the version.
-/// False: the operation is settled (kLost).
-[[nodiscard]] DOCLOCK_EXPORT bool MayWrite(WriteOp& op, const LockState& state, TimePoint now);
+/// Why this write may not be carried out (kLost); none if it may. Lock id and version decide; the
+/// time decides only for a share. A kLeave needs the lock, a live share or an entry, whatever the
+/// version.
+[[nodiscard]] DOCLOCK_EXPORT std::optional<Refusal> WhyNotWrite(const WriteOp& op,
+                                                                const LockState& state,
+                                                                TimePoint now);
 
 /// Carries it out, once the body (if there is one) is in place: kDone. An erasure only sets its
 /// version. A release passes the lock on to the first of the queue (LockState::passed_on), and so

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "rules/acquire.h"
 #include "rules/queue.h"
 
 namespace doclock::rules {
@@ -13,29 +12,21 @@ bool IsExpected(const SaveOp& op, const LockState& state) noexcept {
   return op.expected == state.version && op.born == state.born;
 }
 
-void Conflict(SaveOp& op, const LockState& state) {
-  op.status = OpStatus::kConflict;
-  op.detail = std::make_unique<OpDetail>();
-  op.detail->found_version = state.version;
+Refusal Conflict(const LockState& state) {
+  Refusal conflict{OpStatus::kConflict, std::make_unique<OpDetail>()};
+  conflict.detail->found_version = state.version;
+  return conflict;
 }
 
 }  // namespace
 
-bool MaySave(SaveOp& op, const LockState* state, TimePoint now) {
-  if (op.save == SaveKind::kInsert) {
-    if (state != nullptr) Conflict(op, *state);
-    return state == nullptr;
-  }
-  if (state == nullptr) {
-    op.status = OpStatus::kMissing;
-  } else if (state->IsLive(now)) {
-    SetBusyByLease(op, *state, now);
-  } else if (!IsExpected(op, *state)) {
-    Conflict(op, *state);
-  } else {
-    return true;
-  }
-  return false;
+std::optional<Refusal> WhyNotSave(const SaveOp& op, const LockState* state, TimePoint now) {
+  const bool inserts = op.save == SaveKind::kInsert;
+  if (state == nullptr) return inserts ? std::nullopt : std::optional(Refusal{OpStatus::kMissing});
+  if (inserts) return Conflict(*state);
+  if (state->IsLive(now)) return BusyByLease(*state, now);
+  if (!IsExpected(op, *state)) return Conflict(*state);
+  return {};
 }
 
 bool Save(SaveOp& op, LockState& state, TimePoint now) {

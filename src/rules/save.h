@@ -1,15 +1,20 @@
 #pragma once
 
+#include <optional>
+
 #include "doclock/export.h"
 #include "rules/lock_state.h"
+#include "rules/refusal.h"
 
 namespace doclock::rules {
 
 // Optimistic writes, without a lock.
 
-/// May this save be carried out on the stored document (null: there is none)? Version and
-/// incarnation must match, and no lock may be live. False: the operation is settled.
-[[nodiscard]] DOCLOCK_EXPORT bool MaySave(SaveOp& op, const LockState* state, TimePoint now);
+/// Why this save may not be carried out on the stored document, or on none if `state` is null; none
+/// if it may. Version and incarnation must match (kConflict), and no lock may be live (kBusy).
+[[nodiscard]] DOCLOCK_EXPORT std::optional<Refusal> WhyNotSave(const SaveOp& op,
+                                                               const LockState* state,
+                                                               TimePoint now);
 
 /// Carries it out, once the body is in place: kDone. Clears the expired lock, and passes it on to
 /// the first of the queue. An insert finds `state` empty except for its incarnation; an erasure

@@ -38,30 +38,33 @@ Share* FindLive(LockState& state, const Uuid& id, TimePoint now) noexcept {
 }
 
 /// Busy until `end`, or until min_hold is over if that is later.
-void BusyUntil(StoreOp& op, const LockState& state, TimePoint end, TimePoint now) {
-  SetBusy(op, state, now);
-  op.detail->remaining = RoundUp(std::max(end, state.closed_until) - now);
+Refusal BusyUntil(const LockState& state, TimePoint end, TimePoint now) {
+  Refusal busy = Busy(state, now);
+  busy.detail->remaining = RoundUp(std::max(end, state.closed_until) - now);
+  return busy;
+}
+
+/// A live share has the id of this attempt already.
+Refusal SharedAlready() {
+  Refusal refused{OpStatus::kFailed, std::make_unique<OpDetail>()};
+  refused.detail->code = Errc::kRefused;
+  refused.detail->message = kShareExistsText;
+  return refused;
 }
 
 }  // namespace
 
-bool MayShare(AcquireOp& op, const LockState& state, TimePoint now) {
+std::optional<Refusal> WhyNotShare(const AcquireOp& op, const LockState& state, TimePoint now) {
   const LiveShares live = Count(state, now);
   const BeforeShare before = FindBefore(state, op.grant.lock_id, now);
-  if (!state.IsShared() && state.IsLive(now)) {
-    SetBusy(op, state, now);
-  } else if (live.count + before.shares >= op.grant.max_holders) {
-    BusyUntil(op, state, std::min(live.first_end, before.first_share_ends), now);
-  } else if (before.writers) {
-    BusyUntil(op, state, before.last_writer_ends, now);
-  } else if (state.IsClosed(now)) {
-    BusyUntil(op, state, state.closed_until, now);
-  } else if (state.LiveShare(op.grant.lock_id, now) != nullptr) {
-    op.Fail(Errc::kRefused, kShareExistsText);
-  } else {
-    return true;
+  if (!state.IsShared() && state.IsLive(now)) return Busy(state, now);
+  if (live.count + before.shares >= op.grant.max_holders) {
+    return BusyUntil(state, std::min(live.first_end, before.first_share_ends), now);
   }
-  return false;
+  if (before.writers) return BusyUntil(state, before.last_writer_ends, now);
+  if (state.IsClosed(now)) return BusyUntil(state, state.closed_until, now);
+  if (state.LiveShare(op.grant.lock_id, now) != nullptr) return SharedAlready();
+  return {};
 }
 
 const Share& LastToEnd(const std::vector<Share>& shares) noexcept {

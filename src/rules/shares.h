@@ -1,16 +1,20 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "doclock/export.h"
 #include "rules/lock_state.h"
+#include "rules/refusal.h"
 
 namespace doclock::rules {
 
 // Shared locks: each share is a lease of its own, and counts while it is live.
 
-/// MayAcquire for a share.
-[[nodiscard]] DOCLOCK_EXPORT bool MayShare(AcquireOp& op, const LockState& state, TimePoint now);
+/// WhyNotAcquire of a share.
+[[nodiscard]] DOCLOCK_EXPORT std::optional<Refusal> WhyNotShare(const AcquireOp& op,
+                                                                const LockState& state,
+                                                                TimePoint now);
 
 /// Adds a share, at the next version, and drops those that are over. This removes its own entry
 /// from the queue. If it throws, nothing has changed.

@@ -34,7 +34,7 @@ void Do(RenewOp& op, std::optional<Record>& record) {
 void Do(WriteOp& op, std::optional<Record>& record) {
   if (!record) {
     op.status = OpStatus::kMissing;
-  } else if (rules::MayWrite(op, record->lock, kNow)) {
+  } else if (!Settle(op, rules::WhyNotWrite(op, record->lock, kNow))) {
     Put(*record, op.body, op.merge);
     rules::Write(op, record->lock, kNow);
     if (op.write == WriteKind::kErase) record.reset();
@@ -42,7 +42,7 @@ void Do(WriteOp& op, std::optional<Record>& record) {
 }
 
 void Do(SaveOp& op, std::optional<Record>& record) {
-  if (!rules::MaySave(op, record ? &record->lock : nullptr, kNow)) return;
+  if (Settle(op, rules::WhyNotSave(op, record ? &record->lock : nullptr, kNow))) return;
   if (!record) record.emplace().lock.born = NewUuid();
   Put(*record, op.body, false);
   rules::Save(op, record->lock, kNow);

@@ -86,7 +86,8 @@ TEST(AcquireRules, AShareIsGrantedWhenThereIsRoomAndOnlyThen) {
       const bool room = GrantedFrom(before, LockMode::kShared, places) == kNow;
       ASSERT_EQ(attempt.On(state), room ? OpStatus::kDone : OpStatus::kBusy) << TextOf(before);
       Attempt question(LockMode::kShared, limit);
-      EXPECT_EQ(MayAcquire(question.op(), before, kNow), room) << TextOf(before);
+      EXPECT_EQ(Allows(question.op(), WhyNotAcquire(question.op(), before, kNow)), room)
+          << TextOf(before);
       if (!room) return;
       const Share* const share = state.LiveShare(kFresh, kNow);
       ASSERT_NE(share, nullptr);

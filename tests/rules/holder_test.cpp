@@ -80,7 +80,7 @@ TEST_F(HolderRules, AWriteGoesByIdAndVersionAndNeverByTime) {
         op.expected = expected;
         const bool mine = id == kHolder && before.lock_id == kHolder &&
                           (expected == kAnyVersion || expected == kVersion);
-        ASSERT_EQ(MayWrite(op, before, kNow), mine) << TextOf(before);
+        ASSERT_EQ(Allows(op, WhyNotWrite(op, before, kNow)), mine) << TextOf(before);
         EXPECT_EQ(op.status, mine ? OpStatus::kPending : OpStatus::kLost);
       });
     }
@@ -171,7 +171,7 @@ TEST_F(HolderRules, AShareIsReleasedWhileItIsLiveAndTheLastOneFreesTheLock) {
       op.mode = LockMode::kShared;
       op.lock_id = id;
       const bool mine = before.LiveShare(id, kNow) != nullptr;
-      ASSERT_EQ(MayWrite(op, before, kNow), mine) << TextOf(before);
+      ASSERT_EQ(Allows(op, WhyNotWrite(op, before, kNow)), mine) << TextOf(before);
       if (!mine) return;
       Write(op, state, kNow);
       EXPECT_EQ(state.version, kVersion) << "nothing was written";
@@ -199,7 +199,7 @@ TEST_F(HolderRules, ANoteOfOneThatEndsAShareRaisesTheVersion) {
     op.lock_id = kShares[0];
     op.body = Body::FromJson({{"note", 1}});
     op.merge = true;
-    ASSERT_TRUE(MayWrite(op, before, kNow));
+    ASSERT_TRUE(Allows(op, WhyNotWrite(op, before, kNow)));
     Write(op, state, kNow);
     EXPECT_EQ(op.version, kVersion + 1);
     EXPECT_EQ(state.version, kVersion + 1);

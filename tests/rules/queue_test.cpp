@@ -179,7 +179,7 @@ TEST_F(QueueRules, AnAttemptHelpsTheFirstAndPassesNobody) {
       if (!Helps(before)) return;
       LockState state = before;
       AcquireOp op = Attempt(kFresh, queue_for);
-      EXPECT_FALSE(MayAcquire(op, before, kNow)) << TextOf(before);
+      EXPECT_FALSE(Allows(op, WhyNotAcquire(op, before, kNow))) << TextOf(before);
       EXPECT_FALSE(op.detail->remaining) << "it is granted the lock at once";
       Acquire(op, state, kNow, kInstance);
       ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
@@ -200,7 +200,7 @@ TEST_F(QueueRules, AnAttemptDoesNotPassAShareThatIsFirst) {
       if (!before.IsFree(kNow) || live.empty() || Helps(before)) return;
       LockState state = before;
       AcquireOp op = Attempt(kFresh, queue_for);
-      EXPECT_FALSE(MayAcquire(op, before, kNow)) << TextOf(before);
+      EXPECT_FALSE(Allows(op, WhyNotAcquire(op, before, kNow))) << TextOf(before);
       Acquire(op, state, kNow, kInstance);
       ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
       EXPECT_EQ(op.detail->remaining, live.front().until - kNow);
@@ -313,7 +313,7 @@ TEST_F(QueueRules, AnAttemptThatHoldsTheLockAlreadyChangesNothing) {
       if (before.lock_id != kHolder || !before.IsLive(kNow)) return;
       LockState state = before;
       AcquireOp op = Attempt(kHolder, queue_for);
-      EXPECT_EQ(MayAcquire(op, before, kNow), queue_for.count() > 0);
+      EXPECT_EQ(Allows(op, WhyNotAcquire(op, before, kNow)), queue_for.count() > 0);
       Acquire(op, state, kNow, kInstance);
       if (queue_for.count() == 0) {
         EXPECT_EQ(op.status, OpStatus::kBusy) << "it has left no entry to be granted";
@@ -336,7 +336,7 @@ TEST_F(QueueRules, AReleasePassesTheLockOnToTheFirst) {
       LockState state = before;
       WriteOp op = Write(WriteKind::kRelease, kHolder);
       op.release_id = mark;
-      ASSERT_TRUE(MayWrite(op, state, kNow));
+      ASSERT_TRUE(Allows(op, WhyNotWrite(op, state, kNow)));
       rules::Write(op, state, kNow);
       EXPECT_EQ(op.version, kVersion + 1);
       EXPECT_EQ(state.released, op.ReleaseId()) << "doubt is settled as ever";
@@ -389,7 +389,7 @@ TEST_F(QueueRules, TheLastShareThatEndsPassesTheLockOn) {
         WriteOp op = Write(kind, kShares[0]);
         if (kind == WriteKind::kRelease) op.mode = LockMode::kShared;
         if (with_note) op.body = note;
-        ASSERT_TRUE(MayWrite(op, state, kNow)) << TextOf(before);
+        ASSERT_TRUE(Allows(op, WhyNotWrite(op, state, kNow))) << TextOf(before);
         rules::Write(op, state, kNow);
         EXPECT_EQ(op.status, OpStatus::kDone);
         EXPECT_EQ(op.version, state.version);
@@ -421,7 +421,7 @@ TEST_F(QueueRules, AWaiterLeavesTheQueueOrGivesUpTheLock) {
       WriteOp op = Write(WriteKind::kLeave, id);
       const bool holds = before.lock_id == id;
       const bool waits = HasEntry(before, id);
-      ASSERT_EQ(MayWrite(op, state, kNow), holds || waits) << TextOf(before);
+      ASSERT_EQ(Allows(op, WhyNotWrite(op, state, kNow)), holds || waits) << TextOf(before);
       if (!holds && !waits) {
         EXPECT_EQ(op.status, OpStatus::kLost);
         return;
@@ -487,7 +487,7 @@ TEST_F(QueueRules, ASaveThatClearsALockPassesItOn) {
       op.expected = kVersion;
       op.born = kBorn;
       op.write_id = kFresh;
-      if (!MaySave(op, &before, kNow)) continue;
+      if (!Allows(op, WhyNotSave(op, &before, kNow))) continue;
       LockState state = before;
       const bool concerns_waiters = Save(op, state, kNow);
       EXPECT_EQ(concerns_waiters, before.HasLockId() || state.HasLockId()) << TextOf(before);
@@ -545,7 +545,7 @@ TEST_F(QueueRules, AShareIsGrantedUnlessItPassesAWriterOrTakesTheRoomOfOthersBef
         LockState state = before;
         AcquireOp op = Share(id, seconds(3), limit);
         const bool granted = room && !held && !passes && !before.IsClosed(kNow);
-        ASSERT_EQ(MayAcquire(op, before, kNow), granted) << TextOf(before);
+        ASSERT_EQ(Allows(op, WhyNotAcquire(op, before, kNow)), granted) << TextOf(before);
         Acquire(op, state, kNow, kInstance);
         ASSERT_EQ(op.status, granted ? OpStatus::kDone : OpStatus::kBusy) << TextOf(before);
         EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
@@ -601,7 +601,7 @@ TEST_F(QueueRules, AShareThatIsThereAlreadyChangesNothing) {
     if (share == nullptr) return;
     LockState state = before;
     AcquireOp op = Share(kShares[1], seconds(3), 1);
-    EXPECT_TRUE(MayAcquire(op, before, kNow));
+    EXPECT_TRUE(Allows(op, WhyNotAcquire(op, before, kNow)));
     Acquire(op, state, kNow, kInstance);
     ASSERT_EQ(op.status, OpStatus::kDone) << TextOf(before);
     EXPECT_TRUE(op.passed_on) << "its lease began no later than the attempt before";

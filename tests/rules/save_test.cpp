@@ -27,7 +27,7 @@ TEST_F(SaveRules, ALiveLockStandsInTheWayAndMinHoldDoesNot) {
     ForEachState([&](const LockState& before) {
       SaveOp op = Make(kind);
       const bool live = before.IsLive(kNow);
-      ASSERT_EQ(MaySave(op, &before, kNow), !live) << TextOf(before);
+      ASSERT_EQ(Allows(op, WhyNotSave(op, &before, kNow)), !live) << TextOf(before);
       if (!live) return;
       EXPECT_EQ(op.status, OpStatus::kBusy);
       EXPECT_EQ(op.detail->remaining, RoundUp(before.lease.End() - kNow)) << TextOf(before);
@@ -44,31 +44,31 @@ TEST_F(SaveRules, VersionAndIncarnationMustBeTheExpectedOnes) {
     for (const Uuid& born : {kBorn, kOther}) {
       SaveOp op = Make(SaveKind::kReplace, expected, born);
       const bool same = expected == kVersion && born == kBorn;
-      EXPECT_EQ(MaySave(op, &state, kNow), same);
+      EXPECT_EQ(Allows(op, WhyNotSave(op, &state, kNow)), same);
       if (same) continue;
       EXPECT_EQ(op.status, OpStatus::kConflict);
       EXPECT_EQ(op.detail->found_version, kVersion);
     }
   }
   SaveOp any = Make(SaveKind::kErase, kAnyVersion, Uuid{});
-  EXPECT_TRUE(MaySave(any, &state, kNow)) << "an erasure may ask for no version";
+  EXPECT_TRUE(Allows(any, WhyNotSave(any, &state, kNow))) << "an erasure may ask for no version";
 }
 
 TEST_F(SaveRules, AnInsertMeetsNoDocumentAndTheOthersOne) {
   const LockState state;
   SaveOp insert = Make(SaveKind::kInsert);
-  EXPECT_TRUE(MaySave(insert, nullptr, kNow));
-  EXPECT_FALSE(MaySave(insert, &state, kNow));
+  EXPECT_TRUE(Allows(insert, WhyNotSave(insert, nullptr, kNow)));
+  EXPECT_FALSE(Allows(insert, WhyNotSave(insert, &state, kNow)));
   EXPECT_EQ(insert.status, OpStatus::kConflict);
   SaveOp replace = Make(SaveKind::kReplace);
-  EXPECT_FALSE(MaySave(replace, nullptr, kNow));
+  EXPECT_FALSE(Allows(replace, WhyNotSave(replace, nullptr, kNow)));
   EXPECT_EQ(replace.status, OpStatus::kMissing);
 }
 
 TEST_F(SaveRules, ASaveClearsALockThatIsOver) {
   ForEachState([&](const LockState& before) {
     SaveOp op = Make(SaveKind::kReplace);
-    if (!MaySave(op, &before, kNow)) return;
+    if (!Allows(op, WhyNotSave(op, &before, kNow))) return;
     LockState state = before;
     Save(op, state, kNow);
     EXPECT_EQ(op.status, OpStatus::kDone);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rules/lock_state.h"
+#include "rules/refusal.h"
 
 /// All small states of a lock: two holders, up to three shares; and of each moment that counts
 /// three: over for a second, over just now, over in five seconds.
@@ -39,5 +40,10 @@ bool Same(const Lease& a, const Lease& b);
 
 /// For messages.
 std::string TextOf(const LockState& state);
+
+/// Whether the rules let an operation be carried out. If they do not, it has its outcome.
+inline bool Allows(StoreOp& op, std::optional<Refusal>&& refusal) {
+  return !Settle(op, std::move(refusal));
+}
 
 }  // namespace doclock::rules::testing

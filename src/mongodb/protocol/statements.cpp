@@ -4,6 +4,7 @@
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue.h"
 #include "rules/acquire.h"
+#include "rules/queue.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -139,8 +140,11 @@ bool JudgeAcquire(AcquireOp& op, const StoredLock* seen) {
     op.status = OpStatus::kMissing;
   } else if (seen->malformed()) {
     Malformed(op, *seen);
+  } else if (!Settle(op, rules::WhyNotAcquire(op, *seen, kLookedAt))) {
+    return false;
   } else {
-    return !rules::MayAcquire(op, *seen, kLookedAt);
+    op.queued = false;
+    op.ahead = rules::CountAhead(*seen, op.grant.lock_id, kLookedAt);
   }
   return true;
 }
