@@ -13,7 +13,7 @@ namespace doclock::platform {
 /// While it lives, this thread turns text into numbers, and numbers into text, as a fresh process
 /// does, whatever the program has set: in the locale "C" (strtod takes the decimal point of the
 /// locale, which may be a comma, or several bytes long), rounding to the nearest, with denormals.
-/// Costs some nanoseconds.
+/// Libraries that translate their messages leave them in English. Costs some nanoseconds.
 class PlainNumbers {
  public:
   PlainNumbers() noexcept : locale_(::uselocale(Classic())), rounds_(RoundsOtherwise()) {

@@ -2,14 +2,22 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <clocale>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <mutex>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "doclock/errors.h"
 #include "doclock/postgresql_store.h"
 #include "postgresql/support/fake_server.h"
+#include "postgresql/support/raw_server.h"
+#include "postgresql/support/variable.h"
 
 /// LeakSanitizer's; null without it.
 extern "C" [[gnu::weak]] void __lsan_disable();
@@ -58,6 +66,7 @@ constexpr Refused kAll[] = {
     {"57P03", "the database system is not yet accepting connections", nullptr},
     {"53300", "sorry, too many clients already", nullptr},
     {"58030", "could not read file", nullptr},
+    {"53400", "temporary file size exceeds temp_file_limit (1kB)", "limit"},
     // pgbouncer
     {"08P01", "no such database: orders", "no such database"},
     {"3D000", "no such database: orders", "the database does not exist"},
@@ -69,6 +78,12 @@ constexpr Refused kAll[] = {
     {"08P01", "login rejected", "does not let the role in"},
     {"08P01", "bouncer config error", "configuration"},
     {"08P01", "SSL required", "TLS"},
+    {"08P01", "server login failed: wrong password type", "kind of password"},
+    {"08P01", "empty password returned by client", "no password"},
+    {"08P01", "no authentication method is found", "log in"},
+    {"08P01", "ldap is not supported by this build", "log in"},
+    {"08P01", "server login has been failing, cached error: server refused SSL", "TLS"},
+    {"08P01", "none of the server's SASL authentication mechanisms are supported", "log in"},
     {"08P01", "unsupported startup parameter: options", "options"},
     {"08P01", "unsupported startup parameter in options: search_path", "options"},
     {"08P01", "transaction blocks not allowed in statement pooling mode", "pool_mode"},
@@ -95,6 +110,11 @@ constexpr Refused kAll[] = {
     {"28000", "no pool_hba.conf entry for host \"::1\"", "the role does not exist, or"},
     {"57000", "all backend nodes are down, pgpool requires at least one valid node", nullptr},
     {"XX000", "Tenant or user not found", "tenant"},
+    {"XX000", "tenant/user x.y not found", "tenant"},
+    {"XX000", "no tenant identifier provided (external_id or sni_hostname required)", "tenant"},
+    {"XX000", "address not in tenant allow_list: {127, 0, 0, 1}", "address"},
+    {"XX000", "tenant is banned", "tenant"},
+    {"XX000", "SSL connection is required for user", "TLS"},
     {"0A000", "Feature not supported: RDS Proxy takes no command-line options", "parameter"},
 };
 
@@ -110,6 +130,104 @@ TEST(PostgresqlRefusals, AreNamedIfTheyLastAndPassOtherwise) {
       EXPECT_THAT(said.text, Not(HasSubstr("secret")));
     }
   }
+}
+
+/// An answer of libpq's own, without a server.
+TEST(PostgresqlRefusals, OfLibpqAreNamedWhateverTheLanguage) {
+  const std::string socket(120, 'x');
+  const test::LocalServer server([](int /*client*/) {});
+  const std::pair<std::string, const char*> all[] = {
+      {"?host=a,b&port=1,2,3", "not the same number"},
+      {"?host=a,b&hostaddr=127.0.0.1", "not the same number"},
+      {"?host=/" + socket, "path of the socket"},
+      {"?host=127.0.0.1&gssencmode=require&port=" + std::to_string(server.port()), "gssencmode"},
+      {"?host=127.0.0.1&port=99999x", "the value of an option"},
+      {"?service=nonesuch", "the value of an option"}};
+  const Variable language("LANGUAGE", "de");
+  std::setlocale(LC_ALL, "C.UTF-8");
+  for (const auto& [options, reason] : all) {
+    const Said said = Open("postgresql://me:secret@/orders" + options);
+    EXPECT_EQ(said.errc, Errc::kRefused) << options;
+    EXPECT_THAT(said.text, HasSubstr(reason));
+  }
+  std::setlocale(LC_ALL, "C");
+}
+
+/// Without one libpq would ask for it at the terminal, and read standard input.
+TEST(PostgresqlRefusals, OfAKeyWhosePasswordIsMissing) {
+  const std::string folder = ::testing::TempDir() + "doclock_" + ToText(NewUuid());
+  std::filesystem::create_directory(folder);
+  const std::string make = "cd " + folder +
+                           " && openssl req -x509 -newkey rsa:2048 -days 1 -subj /CN=me -keyout k"
+                           " -out c -passout pass:secret > /dev/null 2>&1 && chmod 600 k";
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  const test::LocalServer server([](int client) {  // it has TLS, it says
+    char byte = 0;
+    while (::read(client, &byte, 1) > 0) {
+      if (::send(client, "S", 1, MSG_NOSIGNAL) < 0) return;
+    }
+  });
+  const Said said = Open("postgresql://me@" + server.host() +
+                         "/orders?sslmode=require&gssencmode=disable&sslcert=" + folder +
+                         "/c&sslkey=" + folder + "/k");
+  EXPECT_EQ(said.errc, Errc::kRefused);
+  EXPECT_THAT(said.text, HasSubstr("sslpassword"));
+  std::filesystem::remove_all(folder);
+}
+
+/// libpq prints why it passes over a password file.
+TEST(PostgresqlRefusals, OfAPasswordFileAreToldByTheException) {
+  const std::string path = ::testing::TempDir() + "doclock_" + ToText(NewUuid());
+  std::ofstream(path) << "*:*:*:*:secret\n";
+  std::filesystem::permissions(path, std::filesystem::perms(0644));
+  const FakeServer server(Message('R', BigEndian(3, 4)), [] { return ""; });  // "your password?"
+  std::string url = server.url();
+  url.replace(url.find(":secret"), 7, "");
+  for (const std::string& file : {path, std::string("/dev/null")}) {
+    const Variable password("PGPASSFILE", file);
+    const Said said = Open(url);
+    EXPECT_EQ(said.errc, Errc::kRefused);
+    EXPECT_THAT(said.text, HasSubstr("plain file that others cannot read"));
+  }
+  std::filesystem::remove(path);
+}
+
+/// What is changed at a server while a program runs is no outage either.
+TEST(PostgresqlStoreRefusals, AreNamedAfterTheFirstConnectionToo) {
+  Schema schema;
+  const std::string name = schema.raw().Run("SELECT current_schema()"), role = "role_of_" + name;
+  schema.raw().Run("CREATE ROLE " + role + " LOGIN; GRANT ALL ON SCHEMA " + name + " TO " + role);
+  const auto store = OpenPostgresqlStore(schema.url() + "&user=" + role);
+  const auto things = store->Open("things", {}, std::chrono::seconds(1));
+  schema.raw().Run("ALTER ROLE " + role + " NOLOGIN");
+  schema.raw().Run(
+      "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '" + role +
+      "'");
+  const Key key("1");
+  ReadOp read(*things, key);
+  StoreOp* one = &read;
+  for (int i = 0; i < 2; ++i) store->Execute({&one, 1}, std::chrono::seconds(2));
+  EXPECT_EQ(read.status, OpStatus::kFailed);
+  EXPECT_EQ(read.detail->code, Errc::kRefused) << read.detail->message;
+  schema.raw().Run("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
+TEST(PostgresqlStoreRefusals, OfATableThatHidesRows) {
+  Schema schema;
+  const std::string name = schema.raw().Run("SELECT current_schema()"), role = "role_of_" + name;
+  OpenPostgresqlStore(schema.url())->Open("things", {}, std::chrono::seconds(1));
+  schema.raw().Run("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + name + " TO " + role +
+                   "; GRANT ALL ON ALL TABLES IN SCHEMA " + name + " TO " + role +
+                   "; ALTER TABLE doclock_c_things ENABLE ROW LEVEL SECURITY");
+  const auto store = OpenPostgresqlStore(schema.url() + "&user=" + role);
+  try {
+    store->Open("things", {}, std::chrono::seconds(1));
+    ADD_FAILURE() << "it was opened";
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kRefused);
+    EXPECT_THAT(error.what(), HasSubstr("row security"));
+  }
+  schema.raw().Run("DROP OWNED BY " + role + "; DROP ROLE " + role);
 }
 
 /// One that says anything, in the protocol's form, to what it is asked.

@@ -25,6 +25,7 @@
 #include "postgresql/client/connection.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/support/raw_server.h"
+#include "postgresql/support/variable.h"
 #include "process/local_port.h"
 
 namespace doclock::postgresql_test {
@@ -629,24 +630,6 @@ TEST(PostgresqlOpening, OfAServerThatIsNotThereTellsNoSecret) {
     EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
   }
 }
-
-/// A variable of the environment, as it was before at the end.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    Set(value);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { before_ ? Set(*before_) : Unset(); }
-  void Set(const std::string& value) { ::setenv(name_, value.c_str(), 1); }
-  void Unset() { ::unsetenv(name_); }
-
- private:
-  const char* const name_;
-  std::optional<std::string> before_;
-};
 
 /// A store that went on in another database would grant what is held in this one.
 TEST_F(PostgresqlStore, GoesOnWhereItWasOpenedWhateverTheEnvironmentSaysLater) {

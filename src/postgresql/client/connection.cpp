@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "platform/fork_generation.h"
+#include "platform/plain_numbers.h"
 #include "platform/standard_numbers.h"
 
 namespace doclock::postgresql {
@@ -175,9 +176,11 @@ Connection::~Connection() {
 }
 
 void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
+  const platform::PlainNumbers english;  // what libpq says is known in English only
   // Of two values of one name the later one counts, those of the URL among them; an empty one does
   // not.
   const std::array names{"sslmode",
+                         "sslpassword",
                          "dbname",
                          "host",
                          "hostaddr",
@@ -187,6 +190,7 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
                          "target_session_attrs",
                          static_cast<const char*>(nullptr)};
   const std::array values{url.verifies ? "verify-full" : "",
+                          " ",  // without one OpenSSL asks at the terminal
                           url.text.c_str(),
                           host.name.c_str(),
                           host.address.c_str(),
@@ -224,14 +228,18 @@ void Connection::RefuseConnection(bool alone) {
   Loss loss(names_host ? std::string(message.substr(0, message.find('\n')))
             : is_value ? "libpq does not take the value of an option"
                        : "the connection cannot be made");
-  const char* const why = LastingReason(state, state.empty() ? std::string_view() : message);
+  const char* const why =
+      state.empty() ? LastingReasonOfLibpq(message) : LastingReason(state, message);
   if (why != nullptr) loss.text += std::string(": ") + why;
-  const bool broke = mentions("SYSCALL") || mentions("EOF") || mentions("closed unexpectedly");
+  const bool broke = mentions("SYSCALL") || mentions("EOF") || mentions("unexpected eof") ||
+                     mentions("closed unexpectedly");
   const bool is_tls = state.empty() && !broke && (mentions("SSL") || mentions("certificate"));
+  const bool is_standby = mentions("hot standby mode") || mentions("read-only mode") ||
+                          mentions("is not accepting connections");
   // With other hosts it may be promoted.
-  const bool is_standby = alone && mentions("hot standby mode");
-  loss.for_good = why != nullptr || is_value || is_tls || is_standby ||
+  loss.for_good = why != nullptr || is_value || is_tls || (alone && is_standby) ||
                   PQconnectionNeedsPassword(connection_) != 0;
+  loss.may_pass = is_standby || (is_tls && !mentions("certificate"));
   throw loss;
 }
 

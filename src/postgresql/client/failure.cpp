@@ -33,6 +33,10 @@ constexpr Reason kMessages[] = {
     {"No pool configured", "the pooler has no such database or role: add them"},
     {"route for", "the pooler has no route to such a database for such a role: add one"},
     {"Tenant or user not found", "the pooler has no such tenant or role"},
+    {"tenant/user", "the pooler has no such tenant or role"},
+    {"no tenant identifier", "the pooler wants a tenant in the name of the role"},
+    {"tenant allow_list", "the pooler does not let this machine's address in"},
+    {"tenant is banned", "the pooler does not let the tenant in"},
     {"has no credentials for the role", "the pooler has no credentials for the role: add them"},
     {"is disabled", "the pooler has the database disabled: enable it"},
     {"no such user", "the pooler has no such role: add it to the pooler's roles"},
@@ -40,6 +44,15 @@ constexpr Reason kMessages[] = {
      "the pooler has no such database, or its configuration is wrong: its log names the cause"},
     {"SSL required", "the pooler wants TLS: set sslmode"},
     {"SSL is required", "the pooler wants TLS: set sslmode"},
+    {"SSL connection is required", "the pooler wants TLS: set sslmode"},
+    {"server refused SSL", "the pooler wants TLS of the server, which has none"},
+    {"wrong password type",
+     "the pooler cannot log in to the server by the kind of password that it has (of pgbouncer: "
+     "auth_file has md5, the server wants SCRAM)"},
+    {"empty password", "there is no password"},
+    {"no authentication method", "the pooler has no way for the role to log in"},
+    {"ldap is not supported", "the pooler is built without the way to log in that it is told"},
+    {"SASL authentication mechanisms", "the server offers no way to log in that the pooler has"},
     {"PQexec disallowed", "the pooler takes no simple queries (of pgbouncer: disable_pqexec)"},
     {"uthentication failed", "the password is wrong, or the role does not exist"},
     {"login rejected", "the pooler does not let the role in"},
@@ -59,8 +72,30 @@ constexpr Reason kMessages[] = {
     {"permission denied for database", "the role may not connect to the database"},
 };
 
+constexpr const char* kNoSuchLogin =
+    "the server wants a way to log in that libpq does not have, or that require_auth excludes";
+
+/// What libpq says.
+constexpr Reason kOfLibpq[] = {
+    {"no password supplied",
+     "there is no password (a password file counts if it is a plain file that others cannot read)"},
+    {"could not match", "hosts, addresses and ports are not the same number"},
+    {"Unix-domain socket path", "the path of the socket is too long"},
+    {"requirepeer", "the server is not of the user that requirepeer names"},
+    {"private key",
+     "the private key (sslkey) cannot be used: others may read it, or sslpassword is missing or "
+     "wrong, or it is not that of sslcert"},
+    {"channel binding", "channel_binding asks for what cannot be had"},
+    {"GSSAPI encryption required", "gssencmode asks for what cannot be had"},
+    {"uthentication method", kNoSuchLogin},
+    {"authentication not supported", kNoSuchLogin},
+    {"SASL authentication mechanisms", kNoSuchLogin},
+    {"service file", "the service file (PGSERVICEFILE) is missing or wrong"},
+};
+
 /// What PostgreSQL means by its states, and others as it does.
 constexpr Reason kStates[] = {
+    {"53400", "a limit that its configuration sets is reached"},
     {"53", nullptr},
     {"3D000", "the database does not exist"},
     {"28P01", "the password is wrong, or the role does not exist"},
@@ -81,9 +116,10 @@ constexpr Reason kStates[] = {
   if (refusal.IsRace()) throw locking::Raced();
   if (refusal.IsKept()) throw StoreException(Errc::kUnavailable, locking::kKeptText);
   // A connection, a resource, an operator, or the system: it may pass. (08P01: two clients of a
-  // pooler gave statements one name. 58P01: a file is missing.)
+  // pooler gave statements one name. 53400: a limit of the configuration. 58P01: a missing file.)
   const std::string kind = refusal.state.substr(0, 2);
-  const bool passes = (kind == "08" && refusal.state != "08P01") || kind == "53" || kind == "57" ||
+  const bool passes = (kind == "08" && refusal.state != "08P01") || kind == "57" ||
+                      (kind == "53" && refusal.state != "53400") ||
                       (kind == "58" && refusal.state != "58P01");
   const char* const why = refusal.IsUnwritten() ? ": a trigger or a rule of the table kept a "
                                                   "row from being written or erased. Drop it"
@@ -93,6 +129,8 @@ constexpr Reason kStates[] = {
                           : refusal.state == "57014" ? ": it took too long, or was cancelled: "
                                                        "other clients' transactions may keep the "
                                                        "document"
+                          : refusal.state == "53400" ? ": a limit of the server's configuration, "
+                                                       "as temp_file_limit, is reached"
                           : refusal.state == "42501" ? ": the user lacks a privilege"
                           : refusal.state == "42P01"
                               ? ": a table is missing, of this library or one that a trigger names"
@@ -116,6 +154,12 @@ const char* LastingReason(std::string_view state, std::string_view message) noex
   const auto* const by_message = std::ranges::find_if(
       kMessages, [&](const Reason& one) { return message.find(one.token) != message.npos; });
   return by_message == std::end(kMessages) ? nullptr : by_message->text;
+}
+
+const char* LastingReasonOfLibpq(std::string_view message) noexcept {
+  const auto* const found = std::ranges::find_if(
+      kOfLibpq, [&](const Reason& one) { return message.find(one.token) != message.npos; });
+  return found == std::end(kOfLibpq) ? nullptr : found->text;
 }
 
 void RefuseAnswer(const char* why) {

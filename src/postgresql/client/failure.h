@@ -50,6 +50,8 @@ struct Loss : std::exception {
   std::string text;
   bool nothing_done = false;  ///< The server said that it had ended the session before.
   bool for_good = false;      ///< A new connection is refused until something is changed.
+  /// With `for_good`: where one went before, one may go again, as when a standby is promoted.
+  bool may_pass = false;
 };
 
 /// Why a server, a pooler or libpq refuses what it will refuse for as long as nothing is changed,
@@ -57,6 +59,9 @@ struct Loss : std::exception {
 /// @param state the SQLSTATE; poolers have one for all
 /// @param message in English, since those of poolers are
 const char* LastingReason(std::string_view state, std::string_view message) noexcept;
+
+/// The same, of what libpq says in English when the server has told no state.
+const char* LastingReasonOfLibpq(std::string_view message) noexcept;
 
 /// Throws that the server's answer does not fit what was asked. @throws Loss
 [[noreturn]] void RefuseAnswer(const char* why);

@@ -22,8 +22,7 @@ std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
   try {
     return std::make_unique<Connection>(url_, deadline, first_host_);
   } catch (const Loss& loss) {
-    // What went once may go again: a name that leads to a standby now, for example.
-    const bool refused = loss.for_good && !has_connected_;
+    const bool refused = loss.for_good && !(loss.may_pass && has_connected_);
     throw StoreException(refused ? Errc::kRefused : Errc::kUnavailable,
                          "doclock: PostgreSQL: " + loss.text);
   }

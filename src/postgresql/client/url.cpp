@@ -1,6 +1,7 @@
 #include "postgresql/client/url.h"
 
 #include <libpq-fe.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +10,8 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+
+#include "platform/plain_numbers.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -83,12 +86,24 @@ std::vector<Host> HostsOf(const std::vector<std::string>& names,
   return hosts;
 }
 
+/// Another password file, if libpq would pass over this one, and print why; else nothing.
+const char* InsteadOfPassFile(const Options& options) {
+  std::string path = ValueOf(options, "passfile");
+  const char* const home = std::getenv("HOME");
+  if (path.empty() && home != nullptr) path = std::string(home) + "/.pgpass";
+  struct stat file {};
+  const bool is_there = ::stat(path.c_str(), &file) == 0;
+  const bool counts = S_ISREG(file.st_mode) && (file.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+  return !is_there || counts || !ValueOf(options, "service").empty() ? "" : "/dev/null/none";
+}
+
 /// What libpq would connect by now. It names no database if libpq refuses an option, or the
 /// service. Connects to nothing: of the values of options libpq looks at this one of
 /// target_session_attrs last.
-Options OptionsNow(const std::string& url, bool verifies) {
-  const char* const names[] = {"sslmode", "dbname", "target_session_attrs", nullptr};
-  const char* const values[] = {verifies ? "verify-full" : "", url.c_str(), "unknown", nullptr};
+Options OptionsNow(const std::string& url, const char* pass_file, bool verifies) {
+  const char* const names[] = {"sslmode", "dbname", "passfile", "target_session_attrs", nullptr};
+  const char* const values[] = {verifies ? "verify-full" : "", url.c_str(), pass_file, "unknown",
+                                nullptr};
   const std::unique_ptr<PGconn, void (*)(PGconn*)> connection(
       PQconnectStartParams(names, values, 1), PQfinish);
   return {PQconninfo(connection.get()), PQconninfoFree};
@@ -152,6 +167,7 @@ std::string Pinned(const Options& options) {
 }  // namespace
 
 Url ParseUrl(const std::string& text) {
+  const platform::PlainNumbers english;
   char* error = nullptr;
   const Options options(PQconninfoParse(text.c_str(), &error), PQconninfoFree);
   const std::unique_ptr<char, void (*)(void*)> said(error, PQfreemem);
@@ -168,7 +184,7 @@ Url ParseUrl(const std::string& text) {
   const bool is_local =
       AreThisMachine(names) && AreThisMachine(addresses) && ValueOf(options, "service").empty();
   const bool verifies = !is_local && ValueOf(options, "sslmode").empty();
-  const Options now = OptionsNow(text, verifies);
+  const Options now = OptionsNow(text, InsteadOfPassFile(options), verifies);
   const bool is_whole = now && HasValue(now, "dbname");
   return {is_whole ? Pinned(now) : text, HostsOf(names, addresses, Parts(ValueOf(options, "port"))),
           verifies};

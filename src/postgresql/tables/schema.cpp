@@ -38,7 +38,8 @@ void SendBegin(Connection& connection) {
 
 constexpr std::string_view kNoPrivilege = "42501";
 
-/// Has the table the columns of a collection?
+/// Refuses a table that has not the columns of a collection, or hides rows: they would be taken
+/// for missing.
 void CheckTable(Connection& connection, const PostgresqlCollection& collection, Deadline deadline) {
   connection.SendOnce("SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " +
                       collection.table() + " WHERE " + std::string(kByPrimary) + " LIMIT 0");
@@ -48,6 +49,11 @@ void CheckTable(Connection& connection, const PostgresqlCollection& collection, 
     if (refusal.state != "42703") throw;
     Refuse("the table " + collection.table() + " is not one of this library");
   }
+  connection.SendOnce("SELECT row_security_active($1) WHERE " + std::string(kByPrimary),
+                      Parameters().Text(collection.table()));
+  if (connection.Run(deadline).back().Number(0, 0) == 0) return;
+  Refuse("row security may hide rows of " + collection.table() +
+         ": drop its policies, or give the role BYPASSRLS");
 }
 
 bool Exists(Connection& connection, const std::string& table, Deadline deadline) {
