@@ -59,7 +59,7 @@ constexpr Reason kMessages[] = {
     {"username", "the pooler does not take the name of the role"},
     {"password too long", "the pooler does not take so long a password"},
     {"pool_hba.conf", "the pooler's pool_hba.conf does not let the role in"},
-    // What the pooler's own login to the server was told.
+    // What the server answered to the pooler's own login.
     {"does not exist", "the database or the role does not exist"},
     {"pg_hba.conf", "pg_hba.conf does not let the pooler or the role in"},
     {"is not currently accepting connections",

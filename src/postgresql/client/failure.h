@@ -60,7 +60,7 @@ struct Loss : std::exception {
 /// @param message in English, since those of poolers are
 const char* LastingReason(std::string_view state, std::string_view message) noexcept;
 
-/// The same, of what libpq says in English when the server has told no state.
+/// LastingReason of a message of libpq itself, in English, when the server gave no state.
 const char* LastingReasonOfLibpq(std::string_view message) noexcept;
 
 /// Throws that the server's answer does not fit what was asked. @throws Loss
