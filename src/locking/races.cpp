@@ -6,11 +6,14 @@
 
 namespace doclock::locking {
 
-void PauseAfterRace(int runs, Deadline deadline) {
+bool PauseAfterRace(int runs, Deadline deadline) {
   thread_local std::minstd_rand random(std::random_device{}());
   const int longest = 1'000 << std::min(runs, 6);
   const std::chrono::microseconds pause(std::uniform_int_distribution(0, longest)(random));
-  std::this_thread::sleep_until(std::min(deadline, std::chrono::steady_clock::now() + pause));
+  const Deadline next = std::chrono::steady_clock::now() + pause;
+  if (next >= deadline) return false;
+  std::this_thread::sleep_until(next);
+  return true;
 }
 
 }  // namespace doclock::locking

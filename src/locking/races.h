@@ -7,24 +7,21 @@
 
 namespace doclock::locking {
 
-/// How often a unit runs that is Raced.
-inline constexpr int kMostRuns = 10;
+/// Waits before the next run for a random time, so that clients that met do not meet again: up to
+/// 2 ms, twice as long each time, and 64 ms at most. Returns whether the deadline leaves time for
+/// that; otherwise it does not wait.
+DOCLOCK_EXPORT bool PauseAfterRace(int runs, Deadline deadline);
 
-/// Waits before the next run, until the deadline at most: for a random time, so that those who met
-/// do not meet again; up to 2 ms, twice as long each time.
-DOCLOCK_EXPORT void PauseAfterRace(int runs, Deadline deadline);
-
-/// Returns `run(again)`, which is called again after short pauses while it is Raced. @param run is
-/// told whether it ran before. @throws what it throws; Raced after ten times, or at the deadline
+/// Returns `run(again)`, which is called again after short pauses while it is Raced. `again` says
+/// whether it ran before. @throws what it throws; Raced once the deadline leaves no time
 template <class Run>
 auto RunUntilUnraced(Deadline deadline, const Run& run) {
   for (int runs = 1;; ++runs) {
     try {
       return run(runs > 1);
     } catch (const Raced&) {
-      if (runs == kMostRuns || std::chrono::steady_clock::now() >= deadline) throw;
+      if (!PauseAfterRace(runs, deadline)) throw;
     }
-    PauseAfterRace(runs, deadline);
   }
 }
 

@@ -90,24 +90,27 @@ class Busy final : public RecordStore {
 };
 
 /// Inserts a document by a lock that it clears at once.
-OpStatus InsertAndRelease(Store& store) {
+OpStatus InsertAndRelease(Store& store,
+                          std::chrono::milliseconds budget = std::chrono::seconds(10)) {
   const auto things = store.Open("things", {}, std::chrono::seconds(30));
   const Key key("a");
   AcquireOp acquire = Create(*things, key);
   StoreOp* const first[] = {&acquire};
-  store.Execute(first, std::chrono::seconds(10));
+  store.Execute(first, budget);
   if (acquire.status != OpStatus::kDone) return acquire.status;
   WriteOp release(*things, key);
   release.write = WriteKind::kRelease;
   release.lock_id = acquire.grant.lock_id;
   StoreOp* const second[] = {&release};
-  store.Execute(second, std::chrono::seconds(10));
+  store.Execute(second, budget);
   return release.status;
 }
 
 TEST(RecordStores, ATransactionThatOthersForestallIsRunAgain) {
-  EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(9))), OpStatus::kDone);
-  EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(10))), OpStatus::kFailed);
+  EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(15))), OpStatus::kDone);
+  EXPECT_EQ(
+      InsertAndRelease(*StoreOver(std::make_shared<Busy>(1000)), std::chrono::milliseconds(20)),
+      OpStatus::kFailed);
 }
 
 TEST(RecordStores, ABatchThatOthersForestallIsRunOneByOne) {

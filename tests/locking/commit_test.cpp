@@ -42,7 +42,7 @@ TEST_F(CommitAllTest, IsRunAgainAsAWholeIfItIsRaced) {
 
 TEST_F(CommitAllTest, ThatIsAlwaysRacedIsUnavailable) {
   shelf_.races = 1000;
-  Commit();
+  store_->Commit(commit_, kShortBudget);
   ExpectAll(OpStatus::kFailed);
   EXPECT_EQ(a_second_.detail->code, Errc::kUnavailable);
   EXPECT_TRUE(shelf_.entries.empty());

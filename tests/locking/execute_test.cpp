@@ -18,11 +18,20 @@ TEST_F(Races, OfOneDocumentAreRunAgain) {
   EXPECT_EQ(things_.AcquireNext(Filter()).key, a_);
 }
 
+TEST_F(Races, AreRunAgainForAsLongAsTheCallHas) {
+  shelf_.races = 15;
+  EXPECT_EQ(things_.Insert(a_, {{"n", 1}}).status, OpStatus::kDone);
+}
+
 TEST_F(Races, ThatDoNotEndAreUnavailable) {
   shelf_.races = 1000;
-  const SaveOp op = things_.Insert(a_, {{"n", 1}});
+  SaveOp op = Insert(a_);
+  StoreOp* const batch[] = {&op};
+  store_->Execute(batch, kShortBudget);
   ASSERT_EQ(op.status, OpStatus::kFailed);
   EXPECT_EQ(op.detail->code, Errc::kUnavailable);
+  EXPECT_EQ(op.detail->message, Raced().what());
+  shelf_.races = 0;
   const Client::Next next = things_.AcquireNext(Filter());
   EXPECT_EQ(next.status, OpStatus::kMissing) << "nothing was stored";
 }

@@ -123,6 +123,9 @@ using conformance::kBudget;
 using conformance::kTtl;
 using conformance::MakeBody;
 
+/// Of calls that use it up.
+inline constexpr std::chrono::milliseconds kShortBudget{20};
+
 class ShelfTest : public ::testing::Test {
  protected:
   SaveOp Insert(const Key& key) {

@@ -9,8 +9,8 @@ namespace doclock {
 
 /// Thrown by the database below a store: another client was quicker, in a way that only the
 /// database noticed (by a deadlock, for instance), or the connection was lost before anything could
-/// be stored: nothing is. The store begins again, after short pauses. Callers see it once ten runs
-/// have failed so, as the StoreException that it is.
+/// be stored: nothing is. The store begins again, after short pauses, until the call's budget is
+/// over. Then callers see it, as the StoreException that it is.
 class DOCLOCK_EXPORT RacedException : public StoreException {
  public:
   /// @param what is told if it happens each time

@@ -57,9 +57,12 @@ class DOCLOCK_EXPORT RecordStore {
   /// it was at one moment. In one that writes, Load shows what is committed once no other writing
   /// transaction, of any process, can change it any more, nor add a record where this one finds
   /// none; so it stays until the end. (It is simplest if none runs beside it at all. With locks of
-  /// keys, a snapshot that was taken before them shows too little.) Loads and scans need not see
+  /// keys, a snapshot that was taken before them shows too little. Without locks, Commit throws
+  /// RacedException if anything that Load or Settings showed has changed, a missing record too, or
+  /// after LockCollection anything in the collection.) RacedException from any function but those
+  /// that return the time means that the transaction is run again, until the call's budget is over.
+  /// Loads and scans need not see
   /// its own changes. If it is destroyed without Commit, nothing has changed. Used by one thread.
-  /// RacedException may come from each function but those that return the time.
   class DOCLOCK_EXPORT Transaction {
    public:
     Transaction() = default;
