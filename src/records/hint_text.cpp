@@ -1,7 +1,10 @@
-#include "doclock/store/record_store.h"
+#include "records/hint_text.h"
+
+#include <exception>
+
 #include "doclock/uuid_json.h"
 
-namespace doclock {
+namespace doclock::records {
 
 std::string HintToText(const LockHint& hint) {
   nlohmann::json json = nlohmann::json::object();
@@ -29,4 +32,4 @@ LockHint HintFromText(const std::string& text) {
   }
 }
 
-}  // namespace doclock
+}  // namespace doclock::records

@@ -17,9 +17,10 @@ std::chrono::system_clock::time_point RecordStore::Transaction::WallTime() {
 
 RecordTraits RecordStore::traits() const noexcept { return {}; }
 
-void RecordStore::Tell(const std::string&, std::span<const LockHint>) {}
+void RecordStore::Tell(const std::string&, std::span<const std::string>) {}
 
-std::unique_ptr<Subscription> RecordStore::Watch(const std::string&, HintListener) {
+std::unique_ptr<Subscription> RecordStore::Watch(const std::string&,
+                                                 std::function<void(const std::string&)>) {
   return nullptr;
 }
 

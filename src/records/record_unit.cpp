@@ -5,6 +5,7 @@
 
 #include "document/json/row_filter.h"
 #include "document/watchers.h"
+#include "records/hint_text.h"
 #include "records/lock_json.h"
 
 namespace doclock::records {
@@ -108,12 +109,12 @@ void RecordUnit::Commit(std::span<Document> documents) {
 
 void RecordUnit::Tell(std::span<Document* const> put) {
   const bool others = records_.traits().tells;
-  std::map<std::string, std::vector<LockHint>> hints;
+  std::map<std::string, std::vector<std::string>> hints;
   for (const Document* const document : put) {
     if (document->decision.notice == locking::Notice::kNobody) continue;
     const LockHint hint = document->Hint();
     static_cast<RecordCollection&>(*document->asked.collection).watchers().Tell(hint);
-    if (others) hints[document->asked.collection->name()].push_back(hint);
+    if (others) hints[document->asked.collection->name()].push_back(HintToText(hint));
   }
   for (const auto& [collection, told] : hints) records_.Tell(collection, told);
 }

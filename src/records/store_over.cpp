@@ -5,6 +5,7 @@
 #include "doclock/store/record_store.h"
 #include "locking/locking_store.h"
 #include "locking/races.h"
+#include "records/hint_text.h"
 #include "records/record_collection.h"
 #include "records/record_unit.h"
 #include "records/unique_indexes.h"
@@ -72,8 +73,11 @@ class RecordDatabase final : public locking::Database {
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     auto here = static_cast<RecordCollection&>(collection).watchers().Add(listener);
-    return std::make_unique<BothSubscriptions>(
-        records_, std::move(here), records_->Watch(collection.name(), std::move(listener)));
+    auto elsewhere = records_->Watch(collection.name(),
+                                     [listener = std::move(listener)](const std::string& hint) {
+                                       listener(records::HintFromText(hint));
+                                     });
+    return std::make_unique<BothSubscriptions>(records_, std::move(here), std::move(elsewhere));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "document/json/row_filter.h"
+#include "records/hint_text.h"
 
 namespace doclock::conformance {
 namespace {
@@ -162,14 +163,17 @@ class MapRecords final : public RecordStore {
                                             budget, std::move(turn));
   }
   void Create(const std::string&) override {}
-  void Tell(const std::string& collection, std::span<const LockHint> hints) override {
-    for (const LockHint& hint : hints) {
-      WatchersOf(collection)->Tell(HintFromText(HintToText(hint)));
+  void Tell(const std::string& collection, std::span<const std::string> hints) override {
+    for (const std::string& hint : hints) {
+      WatchersOf(collection)->Tell(records::HintFromText(hint));
     }
   }
-  std::unique_ptr<Subscription> Watch(const std::string& collection,
-                                      HintListener listener) override {
-    return WatchersOf(collection)->Add(std::move(listener));
+  std::unique_ptr<Subscription> Watch(
+      const std::string& collection,
+      std::function<void(const std::string& hint)> listener) override {
+    return WatchersOf(collection)->Add([listener = std::move(listener)](const LockHint& hint) {
+      listener(records::HintToText(hint));
+    });
   }
 
  private:

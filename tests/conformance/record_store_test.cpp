@@ -7,6 +7,7 @@
 #include "conformance/map_records.h"
 #include "doclock/store.h"
 #include "doclock/store/record_store.h"
+#include "records/hint_text.h"
 
 namespace doclock::conformance {
 namespace {
@@ -80,7 +81,7 @@ class Busy final : public RecordStore {
     return inner_->Begin(access, budget);
   }
   void Create(const std::string& collection) override { inner_->Create(collection); }
-  void Tell(const std::string&, std::span<const LockHint>) override {
+  void Tell(const std::string&, std::span<const std::string>) override {
     throw StoreException(Errc::kUnavailable, "nobody hears");
   }
 
@@ -183,6 +184,8 @@ TEST(RecordStores, AHintThatIsLostLeavesTheResult) {
 }
 
 TEST(RecordStores, AHintIsItsText) {
+  using records::HintFromText;
+  using records::HintToText;
   const LockHint any = HintFromText(HintToText({}));
   EXPECT_FALSE(any.hash || any.grant);
   const LockHint freed = HintFromText(HintToText({Key("a").Hash()}));

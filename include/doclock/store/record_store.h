@@ -16,7 +16,6 @@
 #include "doclock/export.h"
 #include "doclock/filter.h"
 #include "doclock/key.h"
-#include "doclock/store/lock_hint.h"
 #include "doclock/store/raced.h"
 #include "doclock/store/store.h"
 #include "doclock/store/subscription.h"
@@ -59,10 +58,10 @@ class DOCLOCK_EXPORT RecordStore {
   /// none; so it stays until the end. (It is simplest if none runs beside it at all. With locks of
   /// keys, a snapshot that was taken before them shows too little. Without locks, Commit throws
   /// RacedException if anything that Load or Settings showed has changed, a missing record too, or
-  /// after LockCollection anything in the collection.) RacedException from any function but those
-  /// that return the time means that the transaction is run again, until the call's budget is over.
-  /// Loads and scans need not see
-  /// its own changes. If it is destroyed without Commit, nothing has changed. Used by one thread.
+  /// after LockCollection anything in the collection.) Loads and scans need not see its own
+  /// changes. RacedException from any function but those that return the time means that the
+  /// transaction is run again, until the call's budget is over. If it is destroyed without Commit,
+  /// nothing has changed. Used by one thread.
   class DOCLOCK_EXPORT Transaction {
    public:
     Transaction() = default;
@@ -128,16 +127,18 @@ class DOCLOCK_EXPORT RecordStore {
   virtual void Create(const std::string& collection) = 0;
 
   /// Tells the listeners of this collection, in other processes, of what a committed transaction
-  /// did. (Those of this store are told before; to hear it twice costs a request.) Called by the
-  /// thread that committed, after the transaction's end and before the caller's result: it must
-  /// return soon. A hint that is lost costs its waiter a poll, so what this throws is ignored. The
-  /// default does nothing.
-  virtual void Tell(const std::string& collection, std::span<const LockHint> hints);
-  /// Calls `listener` with what Tell tells from now on, and with LockHint{} after hints may have
+  /// did. Each hint is ASCII of up to 200 characters. It may name a lock id, so tell it to those
+  /// only who may read the records. (Listeners of this store are told before; to hear it twice
+  /// costs a request.) Called by the thread that committed, after the transaction's end and before
+  /// the caller's result: it must return soon. A hint that is lost costs its waiter a poll, so what
+  /// this throws is ignored. The default does nothing.
+  virtual void Tell(const std::string& collection, std::span<const std::string> hints);
+  /// Calls `listener` with what Tell tells from now on, and with an empty text after hints may have
   /// been lost. On any thread, on several at once too, but with no mutex that Watch or the
   /// destructor of a subscription takes. That destructor waits for a call under way; none comes
   /// after it. The store lives until then. The default hears nothing, and returns null.
-  virtual std::unique_ptr<Subscription> Watch(const std::string& collection, HintListener listener);
+  virtual std::unique_ptr<Subscription> Watch(
+      const std::string& collection, std::function<void(const std::string& hint)> listener);
 
   /// Identifies one run of the clock; a reboot of the machine begins another, and none begins while
   /// the store is open: it is asked once. Times of different runs are never compared. A lease of
@@ -156,12 +157,5 @@ DOCLOCK_EXPORT std::shared_ptr<Store> StoreOver(std::shared_ptr<RecordStore> rec
 DOCLOCK_EXPORT std::string KeyToText(const Key& key);
 /// Returns the key of such a text. @throws std::invalid_argument if it is no such text.
 DOCLOCK_EXPORT Key KeyFromText(const std::string& text);
-
-/// Returns a hint as text for RecordStore::Tell: ASCII of up to 200 characters, without the body.
-/// It has the lock id of a lock that was granted, so tell it to those only who may read the
-/// records.
-DOCLOCK_EXPORT std::string HintToText(const LockHint& hint);
-/// Returns the hint of such a text; LockHint{} of any other.
-DOCLOCK_EXPORT LockHint HintFromText(const std::string& text);
 
 }  // namespace doclock
