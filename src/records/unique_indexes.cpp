@@ -1,6 +1,7 @@
 #include "records/unique_indexes.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -20,6 +21,19 @@ constexpr const char* kUnique = "unique";
 Json UniqueOf(RecordStore::Transaction& transaction, const std::string& collection) {
   const Json settings = transaction.Settings(collection);
   return settings.is_object() && settings.contains(kUnique) ? settings.at(kUnique) : Json::array();
+}
+
+/// Returns a filter of all records that may repeat these values, so that the store can look for
+/// them.
+Filter ThatMayRepeat(const Fields& fields, const UniqueValues& values) {
+  Filter filter;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    try {
+      filter.Equal(fields[i], values[i]);
+    } catch (const std::invalid_argument&) {  // no filter compares arrays, for instance
+    }
+  }
+  return filter;
 }
 
 void CheckAll(RecordStore::Transaction& transaction, const std::string& collection,
@@ -71,10 +85,11 @@ bool UniqueCheck::IsRepeated(const std::string& collection, const Fields& fields
   bool repeated = std::any_of(accepted_.begin(), accepted_.end(), [&](const Accepted& accepted) {
     return accepted.collection == collection && repeats(accepted.body);
   });
-  transaction_.Scan(collection, Filter(), [&](const Key& other, Record&& record) {
-    repeated = repeated || (other != key && !is_accepted(other) && repeats(record.body));
-    return !repeated;
-  });
+  transaction_.Scan(
+      collection, ThatMayRepeat(fields, *values), [&](const Key& other, Record&& record) {
+        repeated = repeated || (other != key && !is_accepted(other) && repeats(record.body));
+        return !repeated;
+      });
   return repeated;
 }
 

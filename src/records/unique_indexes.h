@@ -9,8 +9,8 @@
 
 namespace doclock::records {
 
-// The unique indexes of a collection. They are kept as its settings, and every check scans the
-// records.
+// The unique indexes of a collection. They are kept as its settings. A check scans for
+// records with the same values.
 
 /// Checks the bodies that one transaction is about to store.
 class UniqueCheck {

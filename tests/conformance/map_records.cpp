@@ -71,7 +71,9 @@ class MapTransaction final : public RecordStore::Transaction {
     }();
     scans_ = true;
     for (auto& [key, record] : records) {
-      if (Matches(filter, key, record.body) && !visit(key, std::move(record))) break;
+      if (!Matches(filter, key, record.body)) continue;
+      ++shelf_->shown;
+      if (!visit(key, std::move(record))) break;
     }
     scans_ = false;
   }

@@ -67,6 +67,7 @@ struct Shelf {
   std::mutex mutex;  ///< Of the maps.
   std::map<std::string, std::map<Key, Record>> records;
   std::map<std::string, Json> settings;
+  std::atomic<int> shown = 0;  ///< Records that scans have shown.
   Rendezvous rendezvous;
   std::map<std::string, std::shared_ptr<Watchers>> watchers;  ///< Of the hints that are told.
 };

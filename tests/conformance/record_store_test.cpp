@@ -179,6 +179,24 @@ TEST(RecordStores, AShareOfAnEarlierBootKeepsWritersOutUntilItEnds) {
   EXPECT_EQ(acquire(after, LockMode::kExclusive, seconds(1)), OpStatus::kDone);
 }
 
+TEST(RecordStores, AUniqueIndexLooksForTheSameValuesAlone) {
+  const auto shelf = std::make_shared<Shelf>();
+  const auto store = StoreOver(MakeMapRecords(shelf, SystemClock()));
+  Client things(*store, store->Open("things", {}, kTtl));
+  things.EnsureIndex({{"a.b", "c"}, true});
+  for (int i = 0; i < 10; ++i) things.Insert(i, {{"a", {{"b", i}}}, {"c", "same"}});
+  EXPECT_EQ(shelf->shown, 0);
+  EXPECT_EQ(things.Insert("again", {{"a", {{"b", 3}}}, {"c", "same"}}).status, OpStatus::kConflict);
+  EXPECT_EQ(shelf->shown, 1);
+  EXPECT_EQ(things.Insert("none", {{"a", {{"b", 3}}}}).status, OpStatus::kDone);
+  EXPECT_EQ(shelf->shown, 1);
+  // No filter compares a list: what has the other value is looked at.
+  const Json list{{"a", {{"b", {1, 2}}}}, {"c", "same"}};
+  EXPECT_EQ(things.Insert("list", list).status, OpStatus::kDone);
+  EXPECT_EQ(shelf->shown, 11);
+  EXPECT_EQ(things.Insert("same list", list).status, OpStatus::kConflict);
+}
+
 TEST(RecordStores, AHintThatIsLostLeavesTheResult) {
   EXPECT_EQ(InsertAndRelease(*StoreOver(std::make_shared<Busy>(0))), OpStatus::kDone);
 }
