@@ -33,7 +33,7 @@ TEST_P(StoreConformance, AFullBatchKeepsResultsInPlace) {
     const AcquireOp& op = *ops[static_cast<std::size_t>(i)];
     ASSERT_EQ(op.status, i % 2 == 0 ? OpStatus::kBusy : OpStatus::kDone) << i;
     if (i % 2 == 0) {
-      EXPECT_TRUE(clock().IsLeft(op.detail->remaining, kTtl));
+      EXPECT_TRUE(clock().IsLeft(DetailOf(op).remaining, kTtl));
     } else {
       EXPECT_EQ(op.body.json().at("n"), -i);
     }

@@ -14,13 +14,18 @@ namespace conformance {
 
 Uuid FreshId() { return NewUuid(); }
 
+const OpDetail& DetailOf(const StoreOp& op) {
+  static const OpDetail none;
+  EXPECT_TRUE(op.detail) << "a result that is " << ::testing::PrintToString(op.status)
+                         << " lacks its detail";
+  return op.detail ? *op.detail : none;
+}
+
 void Client::Execute(const std::vector<StoreOp*>& ops) {
   store_.Execute(ops, kBudget);
   for (const StoreOp* op : ops) {
     EXPECT_NE(op->status, OpStatus::kPending);
-    if (op->status == OpStatus::kFailed || op->status == OpStatus::kInDoubt) {
-      ASSERT_TRUE(op->detail);
-    }
+    if (op->status == OpStatus::kFailed || op->status == OpStatus::kInDoubt) DetailOf(*op);
   }
 }
 

@@ -94,8 +94,9 @@ TEST_P(StoreConformance, ATextWithNulIsRefusedByItsPathIfItIsNotKept) {
   const Json bad{{"a", {1, {{"b", std::string("x\0y", 3)}}}}};
   const auto expect_refused = [](const StoreOp& op) {
     ASSERT_EQ(op.status, OpStatus::kFailed);
-    EXPECT_EQ(op.detail->code, Errc::kDocument);
-    EXPECT_NE(op.detail->message.find("a[1].b"), std::string::npos) << op.detail->message;
+    const OpDetail& detail = DetailOf(op);
+    EXPECT_EQ(detail.code, Errc::kDocument);
+    EXPECT_NE(detail.message.find("a[1].b"), std::string::npos) << detail.message;
   };
   expect_refused(things_.Insert("42", bad));
   const AcquireOp grant = things_.Create("42", {{"good", 1}});
@@ -266,7 +267,7 @@ TEST_P(StoreConformance, MalformedLockFieldsAreATypedErrorAndDoNotAffectOthers) 
   backend().spoil("things", "bad");
   const AcquireOp bad = things_.Acquire("bad");
   ASSERT_EQ(bad.status, OpStatus::kFailed);
-  EXPECT_EQ(bad.detail->code, Errc::kMalformed);
+  EXPECT_EQ(DetailOf(bad).code, Errc::kMalformed);
   EXPECT_EQ(things_.Acquire("good").status, OpStatus::kDone);
 }
 

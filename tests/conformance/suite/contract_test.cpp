@@ -9,8 +9,7 @@ const std::string kBadText = "\xC3(";
 
 void ExpectRefused(const StoreOp& op) {
   ASSERT_EQ(op.status, OpStatus::kFailed);
-  ASSERT_TRUE(op.detail);
-  EXPECT_EQ(op.detail->code, Errc::kDocument) << op.detail->message;
+  EXPECT_EQ(DetailOf(op).code, Errc::kDocument) << DetailOf(op).message;
 }
 
 TEST_P(StoreConformance, TextThatIsNotUtf8IsRefused) {

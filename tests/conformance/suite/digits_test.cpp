@@ -73,7 +73,7 @@ std::string WithN(Body body, int n) {
 bool ExpectDigitsStay(const Backend& backend, Client& things, const Key& key,
                       const std::string& text) {
   const SaveOp made = things.InsertBody(key, Body::FromText(text));
-  if (made.status == OpStatus::kFailed && made.detail->code == Errc::kDocument) return false;
+  if (made.status == OpStatus::kFailed && DetailOf(made).code == Errc::kDocument) return false;
   EXPECT_EQ(made.status, OpStatus::kDone);
   const Body stored = things.Read(key).body;
   EXPECT_EQ(stored.json(), Body::FromText(text).json());
@@ -92,12 +92,12 @@ bool ExpectDigitsStay(const Backend& backend, Client& things, const Key& key,
   }
   EXPECT_EQ(TextOf(things.Read(key).body), WithN(stored, 3));
   parts.Update(key, [](Part& part) { part.n = 4; });
-  auto found = parts.Find(key);
-  (*found)->n = 5;
-  parts.Save(*found);
+  auto found = parts.Find(key).value();
+  found->n = 5;
+  parts.Save(found);
   EXPECT_EQ(TextOf(things.Read(key).body), WithN(stored, 5));
-  (*found)->known = 0.125;
-  parts.Save(*found);
+  found->known = 0.125;
+  parts.Save(found);
   Json changed = stored.json();
   changed["n"] = 5;
   changed["known"] = 0.125;
@@ -130,7 +130,8 @@ TEST_P(StoreConformance, EachNumberIsStoredWithItsDigitsOrRefusedByItsPath) {
     EXPECT_EQ(things_.Read(key).status, OpStatus::kMissing) << number;
     const SaveOp refused =
         things_.InsertBody(key, Body::FromText(R"({"a":{"b":[1,)" + number + "]}}"));
-    EXPECT_NE(refused.detail->message.find("a.b[1]"), std::string::npos) << refused.detail->message;
+    const OpDetail& detail = DetailOf(refused);
+    EXPECT_NE(detail.message.find("a.b[1]"), std::string::npos) << detail.message;
   }
 }
 

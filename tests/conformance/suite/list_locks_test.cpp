@@ -97,7 +97,7 @@ TEST_P(StoreConformance, ListsOwnersAndGroupsAsTheyWereGiven) {
   const AcquireOp released = things_.Create("by short cut", nlohmann::json::object());
   things_.Release("by short cut", released);
   things_.Acquire("by short cut", {.owner = odd, .group = odd});
-  EXPECT_EQ(things_.Acquire("alone").detail->holder.name, odd);
+  EXPECT_EQ(DetailOf(things_.Acquire("alone")).holder.name, odd);
   const std::vector<LockRow> rows = things_.Locks({.group = odd});
   EXPECT_EQ(rows.size(), 3U);
   for (const LockRow& row : rows) {

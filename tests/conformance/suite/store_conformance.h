@@ -104,6 +104,10 @@ inline Body MakeBody(Json tree) {
   return Body::FromJson(tree.is_null() ? Json::object() : std::move(tree));
 }
 
+/// The detail of an operation that was not done. If it has none, the test fails, and it is an empty
+/// one.
+const OpDetail& DetailOf(const StoreOp& op);
+
 /// The options of an acquire.
 struct AcquireArgs {
   Uuid id = FreshId();

@@ -63,7 +63,7 @@ Looker::Parts Looker::Picture(const std::string& text) const {
   const Key key(text);
   const ReadOp read = Read(key);
   if (read.status == OpStatus::kMissing) return {"none"};
-  if (read.status != OpStatus::kDone) return {WordOf(read.detail->code)};
+  if (read.status != OpStatus::kDone) return {WordOf(DetailOf(read).code)};
   const std::vector<LockRow> rows = Rows({.key = key, .unheld = true});
   Parts parts{"v" + std::to_string(read.version), read.body.json().dump(), Holders(read, rows)};
   if (rows.empty()) return parts.emplace_back("BUT NO LIST SHOWS IT"), parts;

@@ -19,15 +19,15 @@ std::string TextOf(const StoreOp& op) {
     if (!op.detail || !op.detail->remaining) return "busy for an unknown time";
     return BusyText(InTicks(*op.detail->remaining));
   }
-  if (op.status == OpStatus::kFailed && op.detail->code == Errc::kRefused) return kRefused;
-  if (op.status == OpStatus::kFailed && op.detail->code == Errc::kMalformed) return kMalformed;
+  if (op.status == OpStatus::kFailed && DetailOf(op).code == Errc::kRefused) return kRefused;
+  if (op.status == OpStatus::kFailed && DetailOf(op).code == Errc::kMalformed) return kMalformed;
   if (op.status == OpStatus::kConflict && op.detail && !op.detail->index.empty()) {
     return ConflictText(op.detail->index);
   }
   std::ostringstream text;
   PrintTo(op.status, &text);
   if (op.status == OpStatus::kFailed || op.status == OpStatus::kInDoubt) {
-    text << " (" << op.detail->message << ")";
+    text << " (" << DetailOf(op).message << ")";
   }
   return text.str();
 }
