@@ -13,11 +13,12 @@ Backend MakeDir() {
   const auto clock = std::make_shared<ManualClock>();
   backend.remains = std::make_shared<std::shared_ptr<const std::filesystem::path>>(folder);
   backend.clock = clock;
-  const auto open = [folder, clock] {
-    return StoreOver(std::make_shared<DirStore>(*folder, OpenMode::kAsTheUrlSays, clock));
+  const auto open = [folder, clock](OpenMode mode) {
+    return StoreOver(std::make_shared<DirStore>(*folder, mode, clock));
   };
-  backend.store = open();
-  backend.open_another = open;
+  backend.open_another = [open] { return open(OpenMode::kAsTheUrlSays); };
+  backend.open_existing = [open] { return open(OpenMode::kExisting); };
+  backend.store = backend.open_another();
   return backend;
 }
 

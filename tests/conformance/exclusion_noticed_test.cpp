@@ -108,6 +108,14 @@ TEST_P(RecordsWithoutALockOfTheCollection, AreNoticed) {
 INSTANTIATE_TEST_SUITE_P(All, RecordsWithoutALockOfTheCollection,
                          ::testing::ValuesIn(ChecksOf("InsertUniqueValuesOnce")), NameOfCheck);
 
+class RecordsThatPassTheLockOfTheCollection : public Records {};
+TEST_P(RecordsThatPassTheLockOfTheCollection, AreNoticed) {
+  EXPECT_NE(Fault(Excludes::kOfCollectionsApart), "");
+  EXPECT_NE(Fault(Excludes::kOfCollectionsApart, 2), "");
+}
+INSTANTIATE_TEST_SUITE_P(All, RecordsThatPassTheLockOfTheCollection,
+                         ::testing::ValuesIn(ChecksOf("IndexBesideAnInsert")), NameOfCheck);
+
 /// Each kind of store, broken from outside.
 class RacyStores : public ::testing::TestWithParam<std::tuple<StoreKind, ExclusionCheck>> {};
 
@@ -121,14 +129,14 @@ TEST_P(RacyStores, AreNoticed) {
   EXPECT_NE(FaultSometime(check, open), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RacyStores,
-                         ::testing::Combine(::testing::ValuesIn(AllStores()),
-                                            ::testing::ValuesIn(ChecksBut(
-                                                {"CountInTheQueue", "InsertUniqueValuesOnce"}))),
-                         [](const auto& both) {
-                           return std::get<0>(both.param).name + "_" +
-                                  std::string(std::get<1>(both.param).name);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, RacyStores,
+    ::testing::Combine(::testing::ValuesIn(AllStores()),
+                       ::testing::ValuesIn(ChecksBut({"CountInTheQueue", "InsertUniqueValuesOnce",
+                                                      "IndexBesideAnInsert"}))),
+    [](const auto& both) {
+      return std::get<0>(both.param).name + "_" + std::string(std::get<1>(both.param).name);
+    });
 
 }  // namespace
 }  // namespace doclock::conformance

@@ -16,7 +16,7 @@ using Turn = std::unique_lock<std::timed_mutex>;
 
 bool ByKeys(Excludes excludes) {
   return excludes == Excludes::kOfSameKeys || excludes == Excludes::kOfKeysAlone ||
-         excludes == Excludes::kOfStaleKeys;
+         excludes == Excludes::kOfCollectionsApart || excludes == Excludes::kOfStaleKeys;
 }
 
 /// So long a transaction that others may wait for waits for them.
@@ -60,8 +60,9 @@ class MapTransaction final : public RecordStore::Transaction {
     return records;
   }
   void LockCollection(const std::string& collection) override {
-    const bool locks = ByKeys(excludes_) && excludes_ != Excludes::kOfKeysAlone;
-    if (locks) Lock(collection, std::nullopt);
+    if (!ByKeys(excludes_) || excludes_ == Excludes::kOfKeysAlone) return;
+    const bool apart = excludes_ == Excludes::kOfCollectionsApart;
+    Lock(apart ? "all of " + collection : collection, std::nullopt);
   }
   void Scan(const std::string& collection, const Filter& filter,
             const std::function<bool(const Key&, Record&&)>& visit) override {
@@ -147,6 +148,23 @@ class MapTransaction final : public RecordStore::Transaction {
   std::map<std::string, Json> settings_;
 };
 
+/// A subscription that goes on beyond its end.
+class EarlyEnd final : public Subscription {
+ public:
+  EarlyEnd(std::shared_ptr<Shelf> shelf, std::unique_ptr<Subscription> watch)
+      : shelf_(std::move(shelf)), watch_(std::move(watch)) {}
+  EarlyEnd(const EarlyEnd&) = delete;
+  EarlyEnd& operator=(const EarlyEnd&) = delete;
+  ~EarlyEnd() override {
+    const std::lock_guard guard(shelf_->mutex);
+    shelf_->ended_early.push_back(std::move(watch_));
+  }
+
+ private:
+  const std::shared_ptr<Shelf> shelf_;
+  std::unique_ptr<Subscription> watch_;
+};
+
 class MapRecords final : public RecordStore {
  public:
   MapRecords(std::shared_ptr<Shelf> shelf, std::shared_ptr<const Clock> clock, Excludes excludes,
@@ -173,9 +191,12 @@ class MapRecords final : public RecordStore {
   std::unique_ptr<Subscription> Watch(
       const std::string& collection,
       std::function<void(const std::string& hint)> listener) override {
-    return WatchersOf(collection)->Add([listener = std::move(listener)](const LockHint& hint) {
-      listener(records::HintToText(hint));
-    });
+    auto watch =
+        WatchersOf(collection)->Add([listener = std::move(listener)](const LockHint& hint) {
+          listener(hint.hash ? records::HintToText(hint) : "");
+        });
+    if (shelf_->hint_fault != HintFault::kEarlyEnd) return watch;
+    return std::make_unique<EarlyEnd>(shelf_, std::move(watch));
   }
 
  private:
@@ -194,6 +215,15 @@ class MapRecords final : public RecordStore {
 };
 
 }  // namespace
+
+void Shelf::LoseHints() {
+  if (hint_fault == HintFault::kSilentGap) return;
+  const auto told = [this] {
+    const std::lock_guard guard(mutex);
+    return watchers;
+  }();
+  for (const auto& [collection, of_it] : told) of_it->Tell({});
+}
 
 void Rendezvous::Wait() {
   const int mine = ++came_;

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/store/record_store.h"
@@ -22,10 +23,11 @@ namespace doclock::conformance {
 /// have.
 enum class Excludes : std::uint8_t {
   kAll,
-  kOfSameKeys,   ///< Those that load the same key, or lock the collection.
-  kOfKeysAlone,  ///< As the former, but nobody locks a collection.
-  kOfStaleKeys,  ///< As the first but one, but it shows what was there when it began.
-  kOfOneStore,   ///< Those of one store: a mutex stands in for the database's lock.
+  kOfSameKeys,          ///< Those that load the same key, or lock the collection.
+  kOfKeysAlone,         ///< As the former, but no transaction locks a collection.
+  kOfCollectionsApart,  ///< As kOfSameKeys, but those that load pass a collection's lock.
+  kOfStaleKeys,         ///< As kOfSameKeys, but it shows what was there when it began.
+  kOfOneStore,          ///< Those of one store: a mutex stands in for the database's lock.
   kOfFoundRows,  ///< Those that have loaded a record: its row is locked, and a missing one is not.
   kNone,         ///< None: what is read is not locked.
 };
@@ -60,8 +62,18 @@ class KeyLocks {
   Held all_;
 };
 
+/// What is wrong with hints. Each but the first is a fault that stores have.
+enum class HintFault : std::uint8_t {
+  kNone,
+  kSilentGap,  ///< A listener is not called after hints may have been lost.
+  kEarlyEnd,   ///< A subscription's end does not wait for a call under way.
+};
+
 /// What all stores over the same records share.
 struct Shelf {
+  /// Calls all listeners, as after an outage of the hints.
+  void LoseHints();
+
   std::timed_mutex turn;  ///< Of the transactions.
   KeyLocks locks;
   std::mutex mutex;  ///< Of the maps.
@@ -70,6 +82,8 @@ struct Shelf {
   std::atomic<int> shown = 0;  ///< Records that scans have shown.
   Rendezvous rendezvous;
   std::map<std::string, std::shared_ptr<Watchers>> watchers;  ///< Of the hints that are told.
+  HintFault hint_fault = HintFault::kNone;
+  std::vector<std::unique_ptr<Subscription>> ended_early;
 };
 
 /// Records in maps. Those that exclude by keys tell hints, and have four lanes.

@@ -3,6 +3,7 @@
 #include "conformance/mongodb_backend.h"
 
 #include "doclock/mongodb_store.h"
+#include "mongodb/open_url.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::conformance {
@@ -77,6 +78,9 @@ Backend MakeBackend(const std::string& uri) {
   backend.keeps_literals = false;
   backend.clock = std::make_shared<ManualClock>();
   backend.open_another = [uri = database->uri()] { return OpenMongodbStore(uri); };
+  backend.open_existing = [uri = database->uri()] {
+    return OpenMongodbUrl(uri, OpenMode::kExisting);
+  };
   backend.store = backend.open_another();
   backend.advance = [database](std::chrono::milliseconds by) { database->Age(by); };
   backend.slack = 8s;  // on a busy machine

@@ -6,6 +6,7 @@
 
 #include "doclock/postgresql_store.h"
 #include "doclock/uuid_json.h"
+#include "postgresql/open_url.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::conformance {
@@ -69,6 +70,9 @@ Backend MakePostgresql() {
   Backend backend;
   backend.clock = std::make_shared<ManualClock>();
   backend.open_another = [url = schema->url()] { return OpenPostgresqlStore(url); };
+  backend.open_existing = [url = schema->url()] {
+    return OpenPostgresqlUrl(url, OpenMode::kExisting);
+  };
   backend.store = backend.open_another();
   backend.advance = [schema](std::chrono::milliseconds by) { schema->Age(by); };
   backend.slack = 8s;  // on a busy machine

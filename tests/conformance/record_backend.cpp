@@ -15,6 +15,7 @@ Backend MakeRecordsThatExclude(Excludes excludes) {
   backend.clock = clock;
   backend.open_another = [=] { return StoreOver(MakeMapRecords(shelf, clock, excludes)); };
   backend.store = backend.open_another();
+  backend.lose_hints = [shelf] { shelf->LoseHints(); };
   backend.spoil = [shelf](const std::string& collection, const Key& key) {
     const std::lock_guard guard(shelf->mutex);
     shelf->records.at(collection).at(key).lock["version"] = "first";

@@ -51,12 +51,15 @@ Backend MakeSqlite() {
   auto folder = std::make_shared<test::TempFolder>();
   Backend backend;
   backend.clock = std::make_shared<ManualClock>();
-  backend.open_another = [file = *folder / "test.db", clock = backend.clock] {
+  const auto open = [file = *folder / "test.db", clock = backend.clock](bool create) {
     SqliteStoreOptions options;
     options.sync = SqliteSync::kOff;  // durability has tests of its own
     options.clock = clock;
+    options.create = create;
     return OpenSqliteStore(file, options);
   };
+  backend.open_another = [open] { return open(true); };
+  backend.open_existing = [open] { return open(false); };
   const std::filesystem::path file = *folder / "test.db";
   const auto spoil = [file](const std::string& set, const std::string& collection, const Key& key) {
     const std::string locks = "\"doclock_l_" + collection + "\"";

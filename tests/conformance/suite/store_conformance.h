@@ -10,6 +10,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "doclock/store.h"
@@ -37,6 +38,11 @@ struct Backend {
   std::chrono::milliseconds slack{};
   /// Opens another store over the same data, as another process would. Empty: it cannot be shared.
   std::function<std::shared_ptr<Store>()> open_another;
+  /// Opens one that creates nothing (OpenMode::kExisting). Empty: it has no such mode.
+  std::function<std::shared_ptr<Store>()> open_existing = {};
+  /// Breaks the connections by which stores hear each other's hints, as an outage does. They hear
+  /// again soon. Empty: a test cannot.
+  std::function<void()> lose_hints = {};
   /// Gives a document of a collection lock fields that this library never writes, among them a
   /// version that is none. Empty: a test cannot.
   std::function<void(const std::string& collection, const Key& key)> spoil;
@@ -107,6 +113,16 @@ inline Body MakeBody(Json tree) {
 /// The detail of an operation that was not done. If it has none, the test fails, and it is an empty
 /// one.
 const OpDetail& DetailOf(const StoreOp& op);
+
+/// Waits for what other threads do. False: it does not come.
+template <class Condition>
+bool IsSoon(const Condition& is_true, std::chrono::milliseconds patience = 1s) {
+  for (int i = 0; i < patience / 1ms; ++i) {
+    if (is_true()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return is_true();
+}
 
 /// The options of an acquire.
 struct AcquireArgs {

@@ -1,42 +1,151 @@
+#include "two_stores.h"
+
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
-
-#include "store_conformance.h"
+#include <utility>
 
 namespace doclock::conformance {
 namespace {
 
+/// Inserts documents until `is_heard`, which looks at one of them: a store may begin to listen some
+/// time after it was asked to.
+template <class IsHeard>
+bool InsertUntil(Client& things, const IsHeard& is_heard) {
+  for (int i = 0; i < 60; ++i) {
+    const Key key = FreshId();
+    things.Insert(key, {});
+    if (IsSoon([&] { return is_heard(key); })) return true;
+  }
+  return false;
+}
+
+/// The hints that a client's store hears.
+class Hearing {
+ public:
+  explicit Hearing(Client& client)
+      : subscription_(client.store().Watch(client.collection(),
+                                           [this](const LockHint& hint) { Hear(hint); })) {}
+
+  /// Was there one of this key? Forgets it.
+  bool Of(const Key& key) {
+    const std::lock_guard guard(mutex_);
+    return told_.erase(key.Hash()) == 1;
+  }
+  /// Was there one that hints may have been lost? Forgets it.
+  bool OfAGap() {
+    const std::lock_guard guard(mutex_);
+    return std::exchange(gap_, false);
+  }
+  /// Does it hear of inserts?
+  bool Hears(Client& things) {
+    return InsertUntil(things, [this](const Key& key) { return Of(key); });
+  }
+
+ private:
+  void Hear(const LockHint& hint) {
+    const std::lock_guard guard(mutex_);
+    hint.hash ? void(told_.insert(*hint.hash)) : void(gap_ = true);
+  }
+
+  std::mutex mutex_;
+  std::set<std::size_t> told_;
+  bool gap_ = false;
+  const std::unique_ptr<Subscription> subscription_;
+};
+
+constexpr const char* kDeaf = "the other store hears of no insert";
+
 class TwoStores : public OnTwoStores<StoreConformance> {};
 
-TEST_P(TwoStores, TellEachOtherOfInsertsAndSaves) {
-  if (!others_->traits().queues) GTEST_SKIP() << "waiters of other processes poll";
-  std::mutex mutex;
-  std::set<std::size_t> told;
-  const auto subscription = other_store_->Watch(others_->collection(), [&](const LockHint& hint) {
-    const std::lock_guard guard(mutex);
-    if (hint.hash) told.insert(*hint.hash);
-  });
-  const auto is_told_soon = [&](const Key& key) {
-    for (int i = 0; i < 1000; ++i) {
-      {
-        const std::lock_guard guard(mutex);
-        if (told.erase(key.Hash()) == 1) return true;
-      }
-      std::this_thread::sleep_for(1ms);
-    }
-    return false;
-  };
-  // The first ones may come before the other store is known to listen.
-  std::int64_t key = 0;
-  Uuid born = things_.Insert(key, {}).born;
-  while (!is_told_soon(key) && key < 60) born = things_.Insert(++key, {}).born;
-  ASSERT_LT(key, 60);
-  ASSERT_EQ(things_.Replace(key, 1, born, {{"a", 1}}).status, OpStatus::kDone);
-  EXPECT_TRUE(is_told_soon(key)) << "of the save";
+class Hints : public OnTwoStores<StoreConformance> {
+ protected:
+  void SetUp() override {
+    OnTwoStores<StoreConformance>::SetUp();
+    if (others_ && !others_->traits().queues) GTEST_SKIP() << "waiters of other processes poll";
+  }
+};
+
+TEST_P(Hints, TellOfInsertsAndSaves) {
+  Hearing hearing(*others_);
+  ASSERT_TRUE(hearing.Hears(things_)) << kDeaf;
+  const SaveOp insert = things_.Insert("42", {});
+  EXPECT_TRUE(IsSoon([&] { return hearing.Of("42"); }));
+  ASSERT_EQ(things_.Replace("42", 1, insert.born, {{"a", 1}}).status, OpStatus::kDone);
+  EXPECT_TRUE(IsSoon([&] { return hearing.Of("42"); })) << "of the save";
+}
+
+TEST_P(Hints, TellThatSomeMayBeLost) {
+  if (!backend().lose_hints) GTEST_SKIP() << "a test cannot reach this store's hints";
+  EXPECT_EQ(FaultAfterAGap(things_, *others_, backend().lose_hints), "");
+}
+
+TEST_P(Hints, EndAfterTheCallThatIsUnderWay) { EXPECT_EQ(FaultAtTheEnd(things_, *others_), ""); }
+
+TEST_P(TwoStores, OneThatMayNotCreateOpensWhatThereIs) {
+  if (!backend().open_existing) GTEST_SKIP() << "this store has no such mode";
+  things_.Insert("42", {});
+  const std::shared_ptr<Store> existing = backend().open_existing();
+  EXPECT_EQ(FaultOfExisting(*existing), "");
+  EXPECT_EQ(Open(*existing, "things").Read("42").status, OpStatus::kDone);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, TwoStores, ::testing::ValuesIn(AllStores()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Stores, Hints, ::testing::ValuesIn(AllStores()), NameOf);
 
 }  // namespace
+
+std::string FaultAfterAGap(Client& things, Client& others,
+                           const std::function<void()>& lose_hints) {
+  Hearing hearing(others);
+  if (!hearing.Hears(things)) return kDeaf;
+  hearing.OfAGap();
+  lose_hints();
+  if (!hearing.Hears(things)) return std::string(kDeaf) + " after a gap";
+  const bool told = IsSoon([&] { return hearing.OfAGap(); });
+  return told ? "" : "no hint says that others may have been lost";
+}
+
+std::string FaultAtTheEnd(Client& things, Client& others) {
+  struct State {
+    std::atomic<bool> called = false, may_return = false, ended = false, called_late = false;
+  };
+  const auto state = std::make_shared<State>();  // a listener that is called late needs it
+  auto subscription = others.store().Watch(others.collection(), [state](const LockHint&) {
+    if (state->ended) state->called_late = true;
+    state->called = true;
+    while (!state->may_return) std::this_thread::sleep_for(1ms);
+  });
+  // The call may be in the thread of the insert.
+  std::jthread teller(
+      [&] { InsertUntil(things, [&](const Key&) { return state->called.load(); }); });
+  const bool called = IsSoon([&] { return state->called.load(); }, 60s);
+  std::jthread ender([&] {
+    subscription.reset();
+    state->ended = true;
+  });
+  const bool ended_early = called && IsSoon([&] { return state->ended.load(); }, 50ms);
+  state->may_return = true;
+  teller.join();
+  ender.join();
+  if (!called) return kDeaf;
+  if (ended_early) return "a subscription has ended while its listener was called";
+  things.Insert(Key(FreshId()), {});
+  return state->called_late ? "a listener is called after its subscription's end" : "";
+}
+
+std::string FaultOfExisting(Store& existing) {
+  for (const char* what : {"is created", "was created, although it is reported as missing"}) {
+    try {
+      existing.Open("missing", {}, kTtl);
+      return std::string("a missing collection ") + what;
+    } catch (const NotFoundException&) {
+      continue;
+    }
+  }
+  return "";
+}
+
 }  // namespace doclock::conformance

@@ -37,6 +37,8 @@ std::string CreateOnce(std::vector<Client>& clients);
 std::string InsertAndEraseOnce(std::vector<Client>& clients);
 /// All insert another document with the same value in a unique index.
 std::string InsertUniqueValuesOnce(std::vector<Client>& clients);
+/// One makes a unique index while another inserts a value that is there already.
+std::string IndexBesideAnInsert(std::vector<Client>& clients);
 /// All take the next document until none is left.
 std::string TakeEachOnce(std::vector<Client>& clients);
 
@@ -50,6 +52,7 @@ inline const std::vector<ExclusionCheck> kExclusionChecks = {
     {"CreateOnce", CreateOnce},
     {"InsertAndEraseOnce", InsertAndEraseOnce},
     {"InsertUniqueValuesOnce", InsertUniqueValuesOnce},
+    {"IndexBesideAnInsert", IndexBesideAnInsert},
     {"TakeEachOnce", TakeEachOnce},
 };
 

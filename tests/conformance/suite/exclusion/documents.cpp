@@ -38,6 +38,16 @@ bool IsDone(Race& race, const char* what, const StoreOp& op, OpStatus refused) {
   return false;
 }
 
+/// False: values are repeated.
+bool IsMade(Client& client, const IndexSpec& index) {
+  try {
+    client.EnsureIndex(index);
+    return true;
+  } catch (const ConflictException&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::string CreateOnce(std::vector<Client>& clients) {
@@ -80,6 +90,28 @@ std::string InsertUniqueValuesOnce(std::vector<Client>& clients) {
               return IsDone(race, "an insert", client.Insert(key, {{"round", round}}),
                             OpStatus::kConflict);
             });
+  return race.fault();
+}
+
+std::string IndexBesideAnInsert(std::vector<Client>& clients) {
+  constexpr int kIndexes = 50;
+  Race race(clients);
+  std::vector<std::atomic<int>> done(kIndexes);
+  race.Run([&](Client& client, std::size_t place) {
+    for (std::size_t round = 0; round < kIndexes; ++round) {
+      Client things(client.store(),
+                    client.store().Open("indexed-" + std::to_string(round), {}, kTtl));
+      if (place == 0) race.Expect("an insert", things.Insert("first", {{"n", 1}}), OpStatus::kDone);
+      if (!race.Meet()) return;
+      if (place == 0 && IsMade(things, {{"n"}, true})) ++done[round];
+      if (place + 1 == clients.size()) {
+        const SaveOp insert = things.Insert("second", {{"n", 1}});
+        if (IsDone(race, "an insert", insert, OpStatus::kConflict)) ++done[round];
+      }
+      if (!race.Meet()) return;
+      if (done[round] == 2) race.Break("a unique index was made, and a value of it repeated");
+    }
+  });
   return race.fault();
 }
 
