@@ -123,7 +123,7 @@ class DOCLOCK_EXPORT Filter {
   /// Adds the condition: the field is a Date, and the *store's* clock has reached it. So programs
   /// whose clocks differ agree on what is due. A missing field, and a value of another type, is
   /// never due. The clock is that of MongoDB's or PostgreSQL's server, of a RecordStore
-  /// (WallTime), and else of this machine, or Clock::WallTime of the clock that the store was
+  /// (RecordTime), and else of this machine, or Clock::WallTime of the clock that the store was
   /// given.
   Filter& Due(std::string_view field) &;
   /// Ascending by this field: missing and null first, then numbers, strings, booleans, dates,

@@ -94,8 +94,7 @@ class DirTransaction final : public doclock::RecordStore::Transaction {
     }
   }
 
-  doclock::TimePoint Now() override { return clock_.Now(); }
-  std::chrono::system_clock::time_point WallTime() override { return clock_.WallTime(); }
+  doclock::RecordTime Now() override { return {clock_.Now(), clock_.WallTime()}; }
 
   void Put(const std::string& collection, const Key& key, const Record& record) override {
     changes_[PathOf(collection, key).string()] = ToJson(record);

@@ -9,11 +9,7 @@ RecordStore::~RecordStore() = default;
 
 void RecordStore::Transaction::LockCollection(const std::string&) {}
 
-TimePoint RecordStore::Transaction::Now() { return BootClock::now(); }
-
-std::chrono::system_clock::time_point RecordStore::Transaction::WallTime() {
-  return std::chrono::system_clock::now();
-}
+RecordTime RecordStore::Transaction::Now() { return {}; }
 
 RecordTraits RecordStore::traits() const noexcept { return {}; }
 

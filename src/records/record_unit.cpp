@@ -17,9 +17,9 @@ using locking::Entry;
 
 }  // namespace
 
-TimePoint RecordUnit::Now() {
-  if (!now_) now_ = transaction_->Now();
-  return *now_;
+const RecordTime& RecordUnit::Time() {
+  if (!time_) time_ = transaction_->Now();
+  return *time_;
 }
 
 void RecordUnit::Load(std::span<Document> documents) {
@@ -51,7 +51,7 @@ std::vector<std::optional<Record>> RecordUnit::LoadKeys(RecordCollection& collec
       locks_.try_emplace(&collection, writes_bodies && collection.is_unique());
   if (first && locks->second) transaction_->LockCollection(collection.name());
   auto records = transaction_->Load(collection.name(), keys);
-  now_.reset();  // it may have waited
+  time_.reset();  // it may have waited
   return records;
 }
 

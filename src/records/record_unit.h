@@ -23,10 +23,8 @@ class RecordUnit final : public locking::Unit {
         run_(std::move(run)),
         access_(access) {}
 
-  TimePoint Now() override;
-  std::optional<std::chrono::system_clock::time_point> WallTime() override {
-    return transaction_->WallTime();
-  }
+  TimePoint Now() override { return Time().now; }
+  std::optional<std::chrono::system_clock::time_point> WallTime() override { return Time().wall; }
   void Load(std::span<locking::Document> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
@@ -35,6 +33,7 @@ class RecordUnit final : public locking::Unit {
   void Commit(std::span<locking::Document> documents) override;
 
  private:
+  const RecordTime& Time();
   /// @param documents of one collection
   void LoadOf(RecordCollection& collection, std::span<locking::Document> documents);
   std::vector<std::optional<Record>> LoadKeys(RecordCollection& collection,
@@ -48,7 +47,7 @@ class RecordUnit final : public locking::Unit {
   std::unique_ptr<RecordStore::Transaction> transaction_;  ///< Null once it is committed.
   const std::string run_;
   const locking::Access access_;
-  std::optional<TimePoint> now_;
+  std::optional<RecordTime> time_;
   /// The collections that it has loaded from. True: it locked them first, as it must for unique
   /// indexes.
   std::map<const Collection*, bool> locks_;

@@ -78,11 +78,10 @@ class MapTransaction final : public RecordStore::Transaction {
     }
     scans_ = false;
   }
-  TimePoint Now() override {
+  RecordTime Now() override {
     if (scans_) throw std::logic_error("the transaction is used while it scans");
-    return clock_.Now();
+    return {clock_.Now(), clock_.WallTime()};
   }
-  std::chrono::system_clock::time_point WallTime() override { return clock_.WallTime(); }
   void Put(const std::string& collection, const Key& key, const Record& record) override {
     changes_.push_back({collection, key, record});
   }

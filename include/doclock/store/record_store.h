@@ -29,6 +29,15 @@ struct Record {
   Body body;            ///< Its body.
 };
 
+/// The time of a RecordStore. The defaults are this machine's clocks.
+struct RecordTime {
+  /// By which leases end. The clock is the same for all processes that share the records, and never
+  /// goes back.
+  TimePoint now = BootClock::now();
+  /// The time of day, by which the store tells what is due (Filter::Due). No lease depends on it.
+  std::chrono::system_clock::time_point wall = std::chrono::system_clock::now();
+};
+
 /// The properties of a RecordStore. Constant over its life, except clock_margin.
 struct RecordTraits {
   bool shared = true;  ///< Do other processes use the records too?
@@ -59,9 +68,9 @@ class DOCLOCK_EXPORT RecordStore {
   /// keys, a snapshot that was taken before them shows too little. Without locks, Commit throws
   /// RacedException if anything that Load or Settings showed has changed, a missing record too, or
   /// after LockCollection anything in the collection.) Loads and scans need not see its own
-  /// changes. RacedException from any function but those that return the time means that the
-  /// transaction is run again, until the call's budget is over. If it is destroyed without Commit,
-  /// nothing has changed. Used by one thread.
+  /// changes. RacedException from any function but Now means that the transaction is run again,
+  /// until the call's budget is over. If it is destroyed without Commit, nothing has changed. Used
+  /// by one thread.
   class DOCLOCK_EXPORT Transaction {
    public:
     Transaction() = default;
@@ -89,13 +98,9 @@ class DOCLOCK_EXPORT RecordStore {
     /// `visit` does not use the transaction. A scan locks nothing.
     virtual void Scan(const std::string& collection, const Filter& filter,
                       const std::function<bool(const Key&, Record&&)>& visit) = 0;
-    /// Returns the time by which leases end. The clock is the same for all processes that share the
-    /// records, and never goes back. Called after a Load, or before a Scan, also as the first
-    /// function of all. The default is BootClock, for stores of one machine.
-    virtual TimePoint Now();
-    /// Returns the time of day, by which the store tells what is due (Filter::Due). May be the only
-    /// function that is called. The default is this machine's.
-    virtual std::chrono::system_clock::time_point WallTime();
+    /// Returns the time. Called after a Load, or before a Scan, also as the first function of all,
+    /// or the only one. The default is for stores of one machine.
+    virtual RecordTime Now();
     /// Adds or replaces a record. Each is put or erased once.
     virtual void Put(const std::string& collection, const Key& key, const Record& record) = 0;
     /// Removes an existing record.
