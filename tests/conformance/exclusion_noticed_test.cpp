@@ -60,16 +60,17 @@ std::string FaultSometime(const ExclusionCheck& check, const Open& open) {
 /// Stores over records whose transactions do not exclude each other.
 class Records : public ::testing::TestWithParam<ExclusionCheck> {
  protected:
+  static std::vector<std::shared_ptr<Store>> Open(Excludes excludes, int stores) {
+    const auto shelf = std::make_shared<Shelf>();
+    const auto clock = std::make_shared<ManualClock>();
+    std::vector<std::shared_ptr<Store>> opened;
+    for (int i = 0; i < stores; ++i) {
+      opened.push_back(StoreOver(MakeMapRecords(shelf, clock, excludes, !GetParam().queues)));
+    }
+    return opened;
+  }
   static std::string Fault(Excludes excludes, int stores = 1) {
-    return FaultSometime(GetParam(), [&] {
-      const auto shelf = std::make_shared<Shelf>();
-      const auto clock = std::make_shared<ManualClock>();
-      std::vector<std::shared_ptr<Store>> opened;
-      for (int i = 0; i < stores; ++i) {
-        opened.push_back(StoreOver(MakeMapRecords(shelf, clock, excludes, !GetParam().queues)));
-      }
-      return opened;
-    });
+    return FaultSometime(GetParam(), [&] { return Open(excludes, stores); });
   }
 };
 
@@ -112,9 +113,19 @@ class RecordsThatPassTheLockOfTheCollection : public Records {};
 TEST_P(RecordsThatPassTheLockOfTheCollection, AreNoticed) {
   EXPECT_NE(Fault(Excludes::kOfCollectionsApart), "");
   EXPECT_NE(Fault(Excludes::kOfCollectionsApart, 2), "");
+  EXPECT_NE(Fault(Excludes::kNoneButRacesOfRecords), "");
+  EXPECT_NE(Fault(Excludes::kNoneButRacesOfRecords, 2), "");
 }
 INSTANTIATE_TEST_SUITE_P(All, RecordsThatPassTheLockOfTheCollection,
                          ::testing::ValuesIn(ChecksOf("IndexBesideAnInsert")), NameOfCheck);
+
+/// A store that locks nothing, and finds out at its commits, needs no more.
+class RecordsThatRace : public Records {};
+TEST_P(RecordsThatRace, AreRight) {
+  EXPECT_EQ(FaultWith(GetParam(), Open(Excludes::kNoneButRaces, 1)), "");
+  EXPECT_EQ(FaultWith(GetParam(), Open(Excludes::kNoneButRaces, 2)), "");
+}
+INSTANTIATE_TEST_SUITE_P(All, RecordsThatRace, ::testing::ValuesIn(kExclusionChecks), NameOfCheck);
 
 /// Each kind of store, broken from outside.
 class RacyStores : public ::testing::TestWithParam<std::tuple<StoreKind, ExclusionCheck>> {};

@@ -14,9 +14,17 @@ namespace {
 
 using Turn = std::unique_lock<std::timed_mutex>;
 
+/// Settings stand for a collection of their own.
+std::string SettingsOf(const std::string& collection) { return "settings of " + collection; }
+
+bool IsOptimistic(Excludes excludes) {
+  return excludes == Excludes::kNoneButRaces || excludes == Excludes::kNoneButRacesOfRecords;
+}
+
 bool ByKeys(Excludes excludes) {
   return excludes == Excludes::kOfSameKeys || excludes == Excludes::kOfKeysAlone ||
-         excludes == Excludes::kOfCollectionsApart || excludes == Excludes::kOfStaleKeys;
+         excludes == Excludes::kOfCollectionsApart || excludes == Excludes::kOfStaleKeys ||
+         IsOptimistic(excludes);
 }
 
 /// So long a transaction that others may wait for waits for them.
@@ -39,9 +47,9 @@ class MapTransaction final : public RecordStore::Transaction {
         writes_(writes),
         budget_(budget),
         turn_(std::move(turn)) {
-    if (excludes_ != Excludes::kOfStaleKeys) return;
     const std::lock_guard guard(shelf_->mutex);
-    snapshot_ = shelf_->records;
+    began_behind_ = shelf_->commits;
+    if (excludes_ == Excludes::kOfStaleKeys) snapshot_ = shelf_->records;
   }
   MapTransaction(const MapTransaction&) = delete;
   MapTransaction& operator=(const MapTransaction&) = delete;
@@ -89,6 +97,7 @@ class MapTransaction final : public RecordStore::Transaction {
     changes_.push_back({collection, key, std::nullopt});
   }
   Json Settings(const std::string& collection) override {
+    if (excludes_ == Excludes::kNoneButRaces) Lock(SettingsOf(collection), std::nullopt);
     const std::lock_guard guard(shelf_->mutex);
     return shelf_->settings[collection];
   }
@@ -96,10 +105,12 @@ class MapTransaction final : public RecordStore::Transaction {
     settings_[collection] = settings;
   }
   void Commit() override {
-    const bool alone = excludes_ == Excludes::kAll || excludes_ == Excludes::kOfSameKeys ||
+    const bool alone = excludes_ == Excludes::kAll || excludes_ == Excludes::kNoneButRaces ||
+                       excludes_ == Excludes::kOfSameKeys ||
                        (excludes_ == Excludes::kOfFoundRows && turn_);
     if (!alone) shelf_->rendezvous.Wait();
     const std::lock_guard guard(shelf_->mutex);
+    if (IsOptimistic(excludes_)) CheckAndCount();
     for (const Change& change : changes_) {
       std::map<Key, Record>& records = shelf_->records[change.collection];
       if (change.record) {
@@ -119,7 +130,25 @@ class MapTransaction final : public RecordStore::Transaction {
   };
 
   void Lock(const std::string& collection, const std::optional<Key>& key) {
-    shelf_->locks.Add(held_, collection, key, budget_);
+    if (IsOptimistic(excludes_)) {
+      held_.emplace(collection, key);
+    } else {
+      shelf_->locks.Add(held_, collection, key, budget_);
+    }
+  }
+  /// With the shelf's mutex.
+  void CheckAndCount() {
+    for (const auto& shown : held_) {
+      if (shelf_->changed[shown] > began_behind_) throw RacedException();
+    }
+    const int commit = ++shelf_->commits;
+    for (const Change& change : changes_) {
+      shelf_->changed[{change.collection, change.key}] = commit;
+      shelf_->changed[{change.collection, std::nullopt}] = commit;
+    }
+    for (const auto& [collection, settings] : settings_) {
+      shelf_->changed[{SettingsOf(collection), std::nullopt}] = commit;
+    }
   }
   /// One that only reads shows all as it was when it first looked. With the shelf's mutex.
   const std::map<Key, Record>& Records(const std::string& collection) {
@@ -140,7 +169,8 @@ class MapTransaction final : public RecordStore::Transaction {
   const bool writes_;
   const std::chrono::milliseconds budget_;
   Turn turn_;
-  KeyLocks::Held held_;
+  KeyLocks::Held held_;   ///< Or what it was shown, if that is not locked.
+  int began_behind_ = 0;  ///< Which commit.
   bool scans_ = false;
   std::optional<std::map<std::string, std::map<Key, Record>>> snapshot_;
   std::vector<Change> changes_;

@@ -23,11 +23,13 @@ namespace doclock::conformance {
 /// have.
 enum class Excludes : std::uint8_t {
   kAll,
-  kOfSameKeys,          ///< Those that load the same key, or lock the collection.
-  kOfKeysAlone,         ///< As the former, but no transaction locks a collection.
-  kOfCollectionsApart,  ///< As kOfSameKeys, but those that load pass a collection's lock.
-  kOfStaleKeys,         ///< As kOfSameKeys, but it shows what was there when it began.
-  kOfOneStore,          ///< Those of one store: a mutex stands in for the database's lock.
+  kOfSameKeys,             ///< Those that load the same key, or lock the collection.
+  kOfKeysAlone,            ///< As the former, but no transaction locks a collection.
+  kOfCollectionsApart,     ///< As kOfSameKeys, but those that load pass a collection's lock.
+  kNoneButRaces,           ///< None waits: Commit is raced if what was shown has changed.
+  kNoneButRacesOfRecords,  ///< As the former, but a change of the settings is overlooked.
+  kOfStaleKeys,            ///< As kOfSameKeys, but it shows what was there when it began.
+  kOfOneStore,             ///< Those of one store: a mutex stands in for the database's lock.
   kOfFoundRows,  ///< Those that have loaded a record: its row is locked, and a missing one is not.
   kNone,         ///< None: what is read is not locked.
 };
@@ -79,6 +81,9 @@ struct Shelf {
   std::mutex mutex;  ///< Of the maps.
   std::map<std::string, std::map<Key, Record>> records;
   std::map<std::string, Json> settings;
+  /// For Excludes::kNoneButRaces: the last commit that changed a key, or any of a collection.
+  std::map<std::pair<std::string, std::optional<Key>>, int> changed;
+  int commits = 0;
   std::atomic<int> shown = 0;  ///< Records that scans have shown.
   Rendezvous rendezvous;
   std::map<std::string, std::shared_ptr<Watchers>> watchers;  ///< Of the hints that are told.
