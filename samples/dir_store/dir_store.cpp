@@ -75,10 +75,9 @@ class DirTransaction final : public doclock::RecordStore::Transaction {
     if (const auto journal = ReadFile(Journal())) Play(Json::parse(*journal));
   }
 
-  std::vector<std::optional<Record>> Load(const std::string& collection,
-                                          std::span<const Key> keys) override {
+  std::vector<std::optional<Record>> Load(std::span<const doclock::RecordKey> keys) override {
     std::vector<std::optional<Record>> records;
-    for (const Key& key : keys) records.push_back(LoadOne(collection, key));
+    for (const auto& [collection, key] : keys) records.push_back(LoadOne(collection, key));
     return records;
   }
 

@@ -15,6 +15,10 @@ using locking::Candidate;
 using locking::Document;
 using locking::Entry;
 
+RecordCollection& Ours(Collection& collection) noexcept {
+  return static_cast<RecordCollection&>(collection);
+}
+
 }  // namespace
 
 const RecordTime& RecordUnit::Time() {
@@ -24,33 +28,40 @@ const RecordTime& RecordUnit::Time() {
 
 void RecordUnit::Load(std::span<Document> documents) {
   entries_.clear();
-  for (auto first = documents.begin(); first != documents.end();) {
-    Collection* const collection = first->asked.collection;
-    const auto end = std::find_if(first, documents.end(), [=](const Document& document) {
-      return document.asked.collection != collection;
-    });
-    LoadOf(static_cast<RecordCollection&>(*collection), {first, end});
-    first = end;
+  auto first = documents.begin();
+  for (auto document = first; document != documents.end(); ++document) {
+    auto& collection = Ours(*document->asked.collection);
+    if (!MustLock(collection)) continue;
+    LoadOf({first, document});  // what comes first in the order of all clients
+    first = document;
+    transaction_->LockCollection(collection.name());
   }
+  LoadOf({first, documents.end()});
 }
 
-void RecordUnit::LoadOf(RecordCollection& collection, std::span<Document> documents) {
-  std::vector<Key> keys;
-  for (const Document& document : documents) keys.push_back(*document.asked.key);
-  std::vector<std::optional<Record>> records = LoadKeys(collection, keys);
+bool RecordUnit::MustLock(RecordCollection& collection) {
+  using locking::Access;
+  const bool writes_bodies = access_ != Access::kRead && access_ != Access::kRenew;
+  const auto [locks, first] =
+      locks_.try_emplace(&collection, writes_bodies && collection.is_unique());
+  return first && locks->second;
+}
+
+void RecordUnit::LoadOf(std::span<Document> documents) {
+  if (documents.empty()) return;
+  std::vector<RecordKey> keys;
+  keys.reserve(documents.size());
+  for (const Document& document : documents) {
+    keys.push_back({document.asked.collection->name(), *document.asked.key});
+  }
+  std::vector<std::optional<Record>> records = LoadKeys(keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (records.at(i)) Show(documents[i], *std::move(records[i]));
   }
 }
 
-std::vector<std::optional<Record>> RecordUnit::LoadKeys(RecordCollection& collection,
-                                                        std::span<const Key> keys) {
-  using locking::Access;
-  const bool writes_bodies = access_ != Access::kRead && access_ != Access::kRenew;
-  const auto [locks, first] =
-      locks_.try_emplace(&collection, writes_bodies && collection.is_unique());
-  if (first && locks->second) transaction_->LockCollection(collection.name());
-  auto records = transaction_->Load(collection.name(), keys);
+std::vector<std::optional<Record>> RecordUnit::LoadKeys(std::span<const RecordKey> keys) {
+  auto records = transaction_->Load(keys);
   time_.reset();  // it may have waited
   return records;
 }
@@ -68,7 +79,7 @@ std::optional<std::string> RecordUnit::Refusing(UniqueCheck& check, const Docume
   const Body& body = document.decision.entry->body;
   const Entry* const was = document.loaded.entry;
   if (was != nullptr && was->body.IsSameAs(body)) return std::nullopt;
-  auto& collection = static_cast<RecordCollection&>(*document.asked.collection);
+  auto& collection = Ours(*document.asked.collection);
   if (!check.Has(collection.name())) return std::nullopt;
   if (!locks_.at(&collection)) {
     collection.SetUnique();  // another process has made the index
@@ -113,7 +124,7 @@ void RecordUnit::Tell(std::span<Document* const> put) {
   for (const Document* const document : put) {
     if (document->decision.notice == locking::Notice::kNobody) continue;
     const LockHint hint = document->Hint();
-    static_cast<RecordCollection&>(*document->asked.collection).watchers().Tell(hint);
+    Ours(*document->asked.collection).watchers().Tell(hint);
     if (others) hints[document->asked.collection->name()].push_back(HintToText(hint));
   }
   for (const auto& [collection, told] : hints) records_.Tell(collection, told);
@@ -131,7 +142,9 @@ void RecordUnit::Scan(Collection& collection, const Filter& filter,
   };
   const auto scan = [&](FirstRows& rows) {
     if (const auto key = EqualKey(filter)) {
-      auto records = LoadKeys(static_cast<RecordCollection&>(collection), {&*key, 1});
+      if (MustLock(Ours(collection))) transaction_->LockCollection(collection.name());
+      const RecordKey keys[] = {{collection.name(), *key}};
+      auto records = LoadKeys(keys);
       now = Now();
       if (records.at(0)) show(rows, *key, *std::move(records[0]));
       return;

@@ -34,10 +34,10 @@ class RecordUnit final : public locking::Unit {
 
  private:
   const RecordTime& Time();
-  /// @param documents of one collection
-  void LoadOf(RecordCollection& collection, std::span<locking::Document> documents);
-  std::vector<std::optional<Record>> LoadKeys(RecordCollection& collection,
-                                              std::span<const Key> keys);
+  /// Whether a collection has to be locked before its first Load, which this is about to be.
+  bool MustLock(RecordCollection& collection);
+  void LoadOf(std::span<locking::Document> documents);
+  std::vector<std::optional<Record>> LoadKeys(std::span<const RecordKey> keys);
   void Show(locking::Document& document, Record&& record);
   /// Returns the unique index that refuses what was decided; nothing: none does.
   std::optional<std::string> Refusing(UniqueCheck& check, const locking::Document& document);

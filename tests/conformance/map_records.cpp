@@ -55,10 +55,10 @@ class MapTransaction final : public RecordStore::Transaction {
   MapTransaction& operator=(const MapTransaction&) = delete;
   ~MapTransaction() override { shelf_->locks.Remove(held_); }
 
-  std::vector<std::optional<Record>> Load(const std::string& collection,
-                                          std::span<const Key> keys) override {
+  std::vector<std::optional<Record>> Load(std::span<const RecordKey> keys) override {
+    ++shelf_->loads;
     std::vector<std::optional<Record>> records;
-    for (const Key& key : keys) {
+    for (const auto& [collection, key] : keys) {
       if (writes_ && ByKeys(excludes_)) Lock(collection, key);
       records.push_back(Find(collection, key));
       if (excludes_ != Excludes::kOfFoundRows || !records.back()) continue;

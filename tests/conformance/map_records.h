@@ -84,6 +84,7 @@ struct Shelf {
   /// For Excludes::kNoneButRaces: the last commit that changed a key, or any of a collection.
   std::map<std::pair<std::string, std::optional<Key>>, int> changed;
   int commits = 0;
+  std::atomic<int> loads = 0;
   std::atomic<int> shown = 0;  ///< Records that scans have shown.
   Rendezvous rendezvous;
   std::map<std::string, std::shared_ptr<Watchers>> watchers;  ///< Of the hints that are told.

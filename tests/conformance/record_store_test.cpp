@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "conformance/map_records.h"
 #include "doclock/store.h"
@@ -17,8 +20,7 @@ class FullDisk : public RecordStore {
  public:
   class FullTransaction final : public Transaction {
    public:
-    std::vector<std::optional<Record>> Load(const std::string&,
-                                            std::span<const Key> keys) override {
+    std::vector<std::optional<Record>> Load(std::span<const RecordKey> keys) override {
       return std::vector<std::optional<Record>>(keys.size());
     }
     void Scan(const std::string&, const Filter&,
@@ -177,6 +179,37 @@ TEST(RecordStores, AShareOfAnEarlierBootKeepsWritersOutUntilItEnds) {
   EXPECT_EQ(acquire(after, LockMode::kExclusive, seconds(1)), OpStatus::kBusy);
   after->SetUptime(seconds(60));
   EXPECT_EQ(acquire(after, LockMode::kExclusive, seconds(1)), OpStatus::kDone);
+}
+
+TEST(RecordStores, ABatchIsLoadedAtOnceButForCollectionsThatAreLocked) {
+  const auto shelf = std::make_shared<Shelf>();
+  const auto store = StoreOver(MakeMapRecords(shelf, SystemClock(), Excludes::kOfSameKeys));
+  std::vector<Client> clients;
+  for (const char* name : {"a", "b", "c"}) {
+    clients.emplace_back(*store, store->Open(name, {}, kTtl));
+  }
+  const Key key("1");
+  const auto loads = [&] {
+    shelf->loads = 0;
+    std::deque<ReadOp> reads;
+    std::deque<SaveOp> inserts;
+    std::vector<StoreOp*> read, insert;
+    for (Client& client : clients) {
+      read.push_back(&reads.emplace_back(client.collection(), key));
+      SaveOp& op = inserts.emplace_back(client.collection(), key);
+      op.save = SaveKind::kInsert;
+      op.write_id = FreshId();
+      op.body = MakeBody({{"n", 1}});
+      insert.push_back(&op);
+    }
+    clients.front().ReadTogether(read);
+    const int for_reads = shelf->loads.exchange(0);
+    clients.front().Execute(insert);
+    return std::pair(for_reads, shelf->loads.load());
+  };
+  EXPECT_EQ(loads(), std::pair(1, 1));
+  clients[1].EnsureIndex({{"n"}, true});
+  EXPECT_EQ(loads(), std::pair(1, 2));
 }
 
 TEST(RecordStores, AUniqueIndexLooksForTheSameValuesAlone) {

@@ -29,6 +29,12 @@ struct Record {
   Body body;            ///< Its body.
 };
 
+/// Where a record is. It refers to what is the caller's.
+struct RecordKey {
+  const std::string& collection;  ///< The collection's name.
+  const Key& key;                 ///< The document's key.
+};
+
 /// The time of a RecordStore. The defaults are this machine's clocks.
 struct RecordTime {
   /// By which leases end. The clock is the same for all processes that share the records, and never
@@ -79,18 +85,17 @@ class DOCLOCK_EXPORT RecordStore {
     virtual ~Transaction();
 
     /// Returns the records of these keys, each in its place; nothing where there is none. One that
-    /// cannot be read has a lock that is null. The keys of one call differ, and are in their order,
-    /// as the collections of several calls are in that of their names: clients that wait for each
-    /// other do not do so in a circle. (Searches load again, in another order: throw
-    /// RacedException if the database finds a deadlock.) One key is waited for until the budget is
-    /// over. With several, do not wait longer than a moment, and throw RacedException: then each
-    /// operation of the batch is tried alone, and none fails because of the key of another one.
-    virtual std::vector<std::optional<Record>> Load(const std::string& collection,
-                                                    std::span<const Key> keys) = 0;
+    /// cannot be read has a lock that is null. The keys differ, and those of all calls are in their
+    /// order, by the names of the collections first: clients that wait for each other do not do so
+    /// in a circle. (Searches load again, in another order: throw RacedException if the database
+    /// finds a deadlock.) One key is waited for until the budget is over. With several, do not wait
+    /// longer than a moment, and throw RacedException: then each operation of the batch is tried
+    /// alone, and none fails because of the key of another one.
+    virtual std::vector<std::optional<Record>> Load(std::span<const RecordKey> keys) = 0;
     /// Waits for writing transactions that have loaded from this collection, and keeps others from
     /// loading until this one ends; from then on Scan and Settings show what is committed. Called
-    /// before the first Load where a unique index looks at other documents, and before PutSettings.
-    /// The default does nothing: right if writing transactions follow one another.
+    /// before the first Load from it where a unique index looks at other documents, and before
+    /// PutSettings. The default does nothing: right if writing transactions follow one another.
     virtual void LockCollection(const std::string& collection);
     /// Shows each record of a collection that meets Filter::conditions() once to `visit`, in any
     /// order, until that returns false. It may show others too, which are left out then; the rest
