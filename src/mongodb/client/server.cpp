@@ -1,8 +1,11 @@
 #include "mongodb/client/server.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -59,12 +62,28 @@ milliseconds Shorter(const mongoc_uri_t* uri, const char* option, Duration limit
   throw StoreException(Errc::kRefused, "doclock: MongoDB: " + why);
 }
 
-/// Checks the files of the TLS options: the driver would try them again and again without an error.
+/// Checks the files of the TLS options. The driver would try them again and again without an error,
+/// print lines about them, and leave it to OpenSSL to ask the terminal for a password.
 void CheckFiles(const mongoc_uri_t* uri) {
-  for (const char* option : {"tlsCAFile", "tlsCertificateKeyFile"}) {
-    const char* const path = mongoc_uri_get_option_as_utf8(uri, option, nullptr);
-    if (path != nullptr && !std::ifstream(path)) {
-      RefuseToOpen(std::string("the file of the URI's option ") + option + " cannot be read");
+  const bool has_password =
+      mongoc_uri_get_option_as_utf8(uri, MONGOC_URI_TLSCERTIFICATEKEYFILEPASSWORD, nullptr);
+  for (const std::string option : {"tlsCAFile", "tlsCertificateKeyFile"}) {
+    const char* const path = mongoc_uri_get_option_as_utf8(uri, option.c_str(), nullptr);
+    if (path == nullptr) continue;
+    const std::string file = "the file of the URI's option " + option;
+    std::error_code error;
+    // Reading a pipe would wait for its writer, and leave nothing to the driver.
+    const bool regular = std::filesystem::is_regular_file(path, error);
+    std::ifstream stream(path);
+    if (!regular || !stream) RefuseToOpen(file + " cannot be read, or is no regular file");
+    const std::string text(std::istreambuf_iterator<char>(stream), {});
+    const auto holds = [&](const char* part) { return text.find(part) != text.npos; };
+    if (!holds("CERTIFICATE-----")) RefuseToOpen(file + " holds no certificate in PEM's form");
+    if (option == "tlsCAFile") continue;
+    if (!holds("PRIVATE KEY-----")) RefuseToOpen(file + " holds no private key in PEM's form");
+    if (!has_password && (holds("BEGIN ENCRYPTED") || holds("Proc-Type: 4,ENCRYPTED"))) {
+      RefuseToOpen(file + " holds an encrypted key: give its password by the option " + option +
+                   "Password");
     }
   }
 }

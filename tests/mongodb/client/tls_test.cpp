@@ -6,6 +6,9 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "doclock/doclock.h"
@@ -126,14 +129,65 @@ TEST(MongodbTls, AServerThatWantsItSaysSoToThoseWithout) {
              "tls=true in the URI");
 }
 
-TEST(MongodbTls, FilesThatCannotBeUsedAreRefusedAtOnce) {
+/// A file of this text in the folder of the certificates.
+std::string FileWith(const std::string& name, const std::string& text) {
+  std::ofstream(kFiles + name) << text;
+  return kFiles + name;
+}
+
+std::string TextOf(const std::string& path) {
+  std::ifstream stream(path);
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+/// What stands between the lines of a certificate or a key, damaged.
+std::string Damaged(const std::string& what) {
+  return "-----BEGIN " + what + "-----\nQ2FuYXJ5\n-----END " + what + "-----\n";
+}
+
+TEST(MongodbTls, FilesThatCannotBeUsedAreRefusedAtOnceAndNotPrinted) {
   const std::string server = ServerIn(kUri);
-  ExpectRefusedAtOnce(Tls(server, "/nowhere/Canary.pem"), "option tlsCAFile cannot be read");
-  ExpectRefusedAtOnce(Tls(server, kFiles + "ca.pem") +
-                          "&tlsCertificateKeyFile=/nowhere/Canary.pem" +
-                          "&tlsCertificateKeyFilePassword=Canary",
-                      "option tlsCertificateKeyFile cannot be read");
-  ExpectRefusedAtOnce(Tls(server, "/dev/null"), "TLS options");
+  const std::string key_file = Tls(server, kFiles + "ca.pem") + "&tlsCertificateKeyFile=";
+  ::testing::internal::CaptureStderr();
+  for (const char* file : {"/nowhere/Canary.pem", "/dev/null", "/tmp"}) {
+    ExpectRefusedAtOnce(Tls(server, file), "option tlsCAFile cannot be read");
+    ExpectRefusedAtOnce(key_file + file + "&tlsCertificateKeyFilePassword=Canary",
+                        "option tlsCertificateKeyFile cannot be read");
+  }
+  ExpectRefusedAtOnce(Tls(server, FileWith("empty.pem", "")), "option tlsCAFile holds no cert");
+  ExpectRefusedAtOnce(Tls(server, kFiles + "ca.key"), "option tlsCAFile holds no certificate");
+  ExpectRefusedAtOnce(key_file + kFiles + "client.key", "KeyFile holds no certificate");
+  ExpectRefusedAtOnce(key_file + kFiles + "client.crt", "KeyFile holds no private key");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+/// OpenSSL would ask the terminal for the password, or standard input: without any deadline.
+TEST(MongodbTls, AnEncryptedKeyNeedsAPassword) {
+  const std::string in = "-in " + kFiles + "client.key -passout pass:Canary -out " + kFiles;
+  const std::string pkcs8 = "openssl pkcs8 -topk8 " + in + "pkcs8.key";
+  const std::string rsa = "openssl rsa -aes256 -traditional " + in + "rsa.key 2>/dev/null";
+  ASSERT_EQ(std::system((pkcs8 + " && " + rsa).c_str()), 0);
+  for (const std::string name : {"pkcs8", "rsa"}) {
+    SCOPED_TRACE(name);
+    const std::string encrypted =
+        FileWith(name + ".pem", TextOf(kFiles + name + ".key") + TextOf(kFiles + "client.crt"));
+    const std::string uri =
+        Tls(ServerIn(kUri), kFiles + "ca.pem") + "&tlsCertificateKeyFile=" + encrypted;
+    ExpectRefusedAtOnce(uri, "by the option tlsCertificateKeyFilePassword");
+    EXPECT_NE(OpenMongodbStore(uri + "&tlsCertificateKeyFilePassword=Canary"), nullptr);
+  }
+}
+
+/// Only OpenSSL finds these, and the driver prints a line.
+TEST(MongodbTls, DamagedFilesAreRefusedAtOnce) {
+  ::testing::internal::CaptureStderr();
+  const std::string server = ServerIn(kUri);
+  ExpectRefusedAtOnce(Tls(server, FileWith("damaged.pem", Damaged("CERTIFICATE"))), "TLS options");
+  ExpectRefusedAtOnce(
+      Tls(server, kFiles + "ca.pem") + "&tlsCertificateKeyFile=" +
+          FileWith("key.pem", TextOf(kFiles + "client.crt") + Damaged("PRIVATE KEY")),
+      "TLS options");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("Cannot "));
 }
 
 TEST(MongodbReach, AServerThatIsNotThereIsNamed) {

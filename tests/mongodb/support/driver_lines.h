@@ -29,13 +29,9 @@ class DriverLines {
 
  private:
   static void OnLine(mongoc_log_level_t level, const char* domain, const char* message, void*) {
-    constexpr std::array<std::string_view, 6> kAboutConnections{
-        "Failed connection to",
-        "Failed to buffer",
-        "Failed authentication to",
-        "Couldn't send \"endSessions\"",
-        "SSL Certification verification failed",
-        "Cannot "};
+    constexpr std::array<std::string_view, 5> kAboutConnections{
+        "Failed connection to", "Failed to buffer", "Failed authentication to",
+        "Couldn't send \"endSessions\"", "SSL Certification verification failed"};
     if (level > MONGOC_LOG_LEVEL_INFO) return;
     const std::string_view text = message;
     if (std::ranges::any_of(kAboutConnections,
