@@ -17,23 +17,19 @@ namespace {
 using std::string_view;
 
 /// The options that libmongoc knows, in lower case.
-constexpr std::array<string_view, 49> kKnown = {"appname",
+constexpr std::array<string_view, 44> kKnown = {"appname",
                                                 "authmechanism",
                                                 "authmechanismproperties",
                                                 "authsource",
-                                                "canonicalizehostname",
                                                 "compressors",
                                                 "connecttimeoutms",
                                                 "directconnection",
-                                                "gssapiservicename",
                                                 "heartbeatfrequencyms",
                                                 "journal",
                                                 "loadbalanced",
                                                 "localthresholdms",
-                                                "maxidletimems",
                                                 "maxpoolsize",
                                                 "maxstalenessseconds",
-                                                "minpoolsize",
                                                 "readconcernlevel",
                                                 "readpreference",
                                                 "readpreferencetags",
@@ -62,10 +58,22 @@ constexpr std::array<string_view, 49> kKnown = {"appname",
                                                 "tlsdisableocspendpointcheck",
                                                 "tlsinsecure",
                                                 "w",
-                                                "waitqueuemultiple",
                                                 "waitqueuetimeoutms",
                                                 "wtimeoutms",
                                                 "zlibcompressionlevel"};
+
+/// Options of which libmongoc prints a line, in some version, whatever their value is.
+struct Retired {
+  string_view name;     ///< In lower case.
+  const char* instead;  ///< The end of the error's text.
+};
+constexpr std::array kRetired{
+    Retired{"canonicalizehostname",
+            " is deprecated: write authMechanismProperties=CANONICALIZE_HOST_NAME:true"},
+    Retired{"gssapiservicename", " is deprecated: write authMechanismProperties=SERVICE_NAME:NAME"},
+    Retired{"maxidletimems", " has no effect: leave it out"},
+    Retired{"minpoolsize", " has no effect: leave it out"},
+    Retired{"waitqueuemultiple", " has no effect: leave it out"}};
 
 /// These options turn off the check of the server's identity: any man in the middle gets the
 /// password and the documents.
@@ -99,16 +107,23 @@ bool IsPlainName(string_view name) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
 }
 
-/// What is wrong with a number; empty: nothing.
-std::string WhatIsWrongWithNumber(string_view text) {
+/// What is wrong with the number of an option; empty: nothing.
+std::string WhatIsWrongWithNumber(string_view name, string_view text) {
   std::int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (end != text.data() + text.size() || error == std::errc::invalid_argument) {
     return " must be a whole number";
   }
-  if (error == std::errc()) return {};
-  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
-  return " must be a whole number of at most " + std::to_string(kMost);
+  if (error != std::errc()) {
+    constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+    return " must be a whole number of at most " + std::to_string(kMost);
+  }
+  // libmongoc prints a line of others, each time that it makes a pool.
+  if (name == "localthresholdms" && number < 0) return " must be at least 0";
+  if (name == "maxstalenessseconds" && number < 90 && number != -1) {
+    return " must be -1, or at least 90";
+  }
+  return {};
 }
 
 void CheckValue(const std::string& shown, const std::string& name, string_view value) {
@@ -117,7 +132,7 @@ void CheckValue(const std::string& shown, const std::string& name, string_view v
     Refuse("'s option " + shown + " must be true or false");
   }
   if (mongoc_uri_option_is_int32(name.c_str()) || mongoc_uri_option_is_int64(name.c_str())) {
-    const std::string wrong = WhatIsWrongWithNumber(value);
+    const std::string wrong = WhatIsWrongWithNumber(name, value);
     if (!wrong.empty()) Refuse("'s option " + shown + wrong);
   }
 }
@@ -153,6 +168,8 @@ void CheckOption(string_view item, const MongodbStoreOptions& options,
   const std::string shown(item.substr(0, equals));
   const std::string name = Lower(shown);
   if (!IsPlainName(name)) Refuse("'s options are not NAME=VALUE, with & between them");
+  const auto retired = std::ranges::find(kRetired, name, &Retired::name);
+  if (retired != kRetired.end()) Refuse("'s option " + shown + retired->instead);
   if (!Holds(kKnown, name)) {
     Refuse("'s option " + shown + " is not known");
   }

@@ -1,5 +1,6 @@
 /// Allowed URIs, and that no text repeats a URI.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -93,6 +94,42 @@ TEST(MongodbUri, NamesTheOptionThatIsBad) {
     const std::string last = std::string(option).substr(std::string(option).find('&') + 1);
     EXPECT_NE(text.find(last.substr(0, last.find('='))), text.npos) << option << ": " << text;
   }
+}
+
+TEST(MongodbUri, NamesWhatToWriteForARetiredOption) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"minPoolSize=5", "minPoolSize has no effect: leave it out"},
+      {"maxIdleTimeMS=5", "maxIdleTimeMS has no effect"},
+      {"waitQueueMultiple=5", "waitQueueMultiple has no effect"},
+      {"gssapiServiceName=a", "write authMechanismProperties=SERVICE_NAME:NAME"},
+      {"canonicalizeHostname=true", "write authMechanismProperties=CANONICALIZE_HOST_NAME:true"}};
+  for (const auto& [option, reason] : cases) {
+    EXPECT_THAT(RefusalOf(std::string("mongodb://host/shop?") + option),
+                ::testing::HasSubstr(reason));
+  }
+}
+
+/// Each number of an option is refused, or taken without a line of the driver.
+TEST(MongodbUri, NoNumberMakesTheDriverPrint) {
+  int accepted = 0;
+  for (const char* option :
+       {"connectTimeoutMS", "heartbeatFrequencyMS", "localThresholdMS", "maxPoolSize",
+        "maxStalenessSeconds", "serverSelectionTimeoutMS", "socketCheckIntervalMS",
+        "socketTimeoutMS", "srvMaxHosts", "w", "waitQueueTimeoutMS", "wtimeoutMS",
+        "zlibCompressionLevel", "minPoolSize"}) {
+    for (const char* value : {"-2147483648", "-5", "-1", "0", "1", "89", "90", "2147483647"}) {
+      const std::string text =
+          std::string("mongodb://127.0.0.1:1/shop?readPreference=nearest&") + option + '=' + value;
+      if (!RefusalOf(text).empty()) continue;
+      const DriverLog log;
+      ++accepted;
+      mongoc_client_pool_destroy(mongoc_client_pool_new(ParseWith(text).get()));
+      EXPECT_EQ(log.text(), "") << text;
+    }
+  }
+  EXPECT_GT(accepted, 50);
+  EXPECT_NE(RefusalOf("mongodb://h/x?localThresholdMS=-1").find("must be at least 0"), -1UL);
+  EXPECT_NE(RefusalOf("mongodb://h/x?maxStalenessSeconds=-5").find("-1, or at least 90"), -1UL);
 }
 
 TEST(MongodbUri, SaysWhatTheDriverRefuses) {
