@@ -187,12 +187,14 @@ class Step {
 
 /// Carries out the operation in a unit of its own, until no other client races it.
 template <class RunIn>
-void ExecuteOne(Database& database, StoreOp& op, Deadline deadline, const RunIn& run_in) {
+/// @param races no run after one that is Raced begins later
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline, Deadline races,
+                const RunIn& run_in) {
   StoreOp* const only[] = {&op};
   Step step(only, /*alone=*/true);
   const auto run = [&] {
     try {
-      RunUntilUnraced(deadline, [&](bool again) {
+      RunUntilUnraced(races, [&](bool again) {
         if (again) step.Clear();
         run_in(step, *database.Begin(AccessFor(only), deadline));
       });
@@ -203,8 +205,8 @@ void ExecuteOne(Database& database, StoreOp& op, Deadline deadline, const RunIn&
   Guarded(run, [&](const auto& settle, bool in_doubt) { step.ForEachOpen(settle, in_doubt); });
 }
 
-void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
-  ExecuteOne(database, op, deadline, [](Step& step, Unit& unit) { step.RunIn(unit); });
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline, Deadline races) {
+  ExecuteOne(database, op, deadline, races, [](Step& step, Unit& unit) { step.RunIn(unit); });
 }
 
 using Ops = std::vector<StoreOp*>;
@@ -308,7 +310,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
     } else {
       RunPlain(database, ops, deadline);
     }
-    if (op.status == OpStatus::kPending) ExecuteOne(database, op, deadline);
+    if (op.status == OpStatus::kPending) ExecuteOne(database, op, deadline, deadline);
     return;
   }
   Ops sound;
@@ -318,9 +320,14 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   std::stable_sort(sound.begin(), sound.end(), StandsBefore);
   RunPlain(database, sound, deadline);
   std::erase_if(sound, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
-  for (StoreOp* const op : ExecuteBatches(database, sound, deadline)) {
-    if (std::chrono::steady_clock::now() < deadline) {
-      ExecuteOne(database, *op, BoundOf({&op, 1}, deadline));
+  const Ops rest = ExecuteBatches(database, sound, deadline);
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    StoreOp* const op = rest[i];
+    const Deadline now = std::chrono::steady_clock::now();
+    if (now < deadline) {
+      // One that is Raced each time leaves the others their share.
+      const auto share = (deadline - now) / static_cast<std::int64_t>(rest.size() - i);
+      ExecuteOne(database, *op, BoundOf({&op, 1}, deadline), now + share);
     } else {
       op->Fail(Errc::kUnavailable, "the time of the call was over");
     }
@@ -328,7 +335,8 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
 }
 
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline, const DecideOne& decide) {
-  ExecuteOne(database, op, deadline, [&](Step& step, Unit& unit) { step.RunIn(unit, decide); });
+  ExecuteOne(database, op, deadline, deadline,
+             [&](Step& step, Unit& unit) { step.RunIn(unit, decide); });
 }
 
 }  // namespace doclock::locking

@@ -145,7 +145,7 @@ class Quiet final : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo& test) override {
     Wait();
     if (!test.result()->Passed() || shared_->lines == 0) return;
-    ADD_FAILURE() << shared_->lines << " lines of standard output or error are not the test's: \""
+    ADD_FAILURE() << shared_->lines << " lines of output or log are not the test's: \""
                   << shared_->first.data() << "\" is the first";
   }
 
@@ -200,7 +200,9 @@ void TellLog(const char* format) { std::cerr << "to the system's log: " << forma
 
 }  // namespace
 
-// In place of the C library's; what was compiled with its checks calls the last two.
+// In place of the C library's, for other libraries too; what was compiled with its checks calls the
+// last two.
+#pragma GCC visibility push(default)
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 void syslog(int /*priority*/, const char* format, ...) { TellLog(format); }
@@ -209,3 +211,4 @@ void __syslog_chk(int /*priority*/, int /*flag*/, const char* format, ...) { Tel
 void __vsyslog_chk(int /*priority*/, int /*flag*/, const char* format, va_list) { TellLog(format); }
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 }
+#pragma GCC visibility pop

@@ -35,7 +35,8 @@ struct RecordKey {
   const Key& key;                 ///< The document's key.
 };
 
-/// The time of a RecordStore. The defaults are this machine's clocks.
+/// The time of a RecordStore. The defaults are this machine's clocks: a store on a server fills in
+/// both.
 struct RecordTime {
   /// By which leases end. The clock is the same for all processes that share the records, and never
   /// goes back.

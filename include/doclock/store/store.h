@@ -111,8 +111,8 @@ class DOCLOCK_EXPORT Store {
   /// Calls `listener` when a lock of this collection may have become free or been granted from its
   /// queue, or a free document may have been inserted or saved. Hints may be missing, late, double
   /// or spurious, but what one tells of a grant is true. The store calls `listener` on any
-  /// thread, that of a write of this process too; it must return soon, and call nothing of the
-  /// store but Watch. What it throws is dropped. Returns null if this store has no hints.
+  /// thread, that of a write of this process too; it must return soon and must not call the store.
+  /// What it throws is dropped. Returns null if this store has no hints.
   virtual std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) = 0;
 
   /// Returns locks, page by page: `after` is empty at first, then `next` of the last page. A lock

@@ -160,7 +160,8 @@ Connection::Connection(const Url& url, Deadline deadline, std::size_t first_host
       Connect(url, url.hosts[host_], now + share);
     } catch (const Loss& loss) {
       PQfinish(std::exchange(connection_, nullptr));
-      if (!told || told->for_good || !loss.for_good) told = loss;
+      const auto rank = [](const Loss& one) { return one.for_good ? one.may_pass ? 1 : 2 : 0; };
+      if (!told || rank(loss) <= rank(*told)) told = loss;
       if (left == 1) throw Loss(*told);
       lost_ = false;
     } catch (...) {
@@ -222,9 +223,9 @@ void Connection::RefuseConnection(bool alone) {
   // libpq quotes values of options before it has a host and a port, and they may be a part of a
   // password.
   const bool names_host = message.starts_with("connection to server");
-  const bool is_value =
-      state.empty() && (mentions("invalid ") || mentions("parse network address") ||
-                        mentions("definition of service"));
+  const bool is_value = state.empty() && !names_host &&
+                        (mentions("invalid ") || mentions("parse network address") ||
+                         mentions("definition of service"));
   Loss loss(names_host ? std::string(message.substr(0, message.find('\n')))
             : is_value ? "libpq does not take the value of an option"
                        : "the connection cannot be made");
@@ -239,7 +240,8 @@ void Connection::RefuseConnection(bool alone) {
   // With other hosts it may be promoted.
   loss.for_good = why != nullptr || is_value || is_tls || (alone && is_standby) ||
                   PQconnectionNeedsPassword(connection_) != 0;
-  loss.may_pass = is_standby || (is_tls && !mentions("certificate"));
+  loss.may_pass = state != "28P01" && !mentions("is not permitted to log in") &&
+                  !(state == "28000" && mentions("does not exist"));
   throw loss;
 }
 

@@ -50,7 +50,8 @@ struct Loss : std::exception {
   std::string text;
   bool nothing_done = false;  ///< The server said that it had ended the session before.
   bool for_good = false;      ///< A new connection is refused until something is changed.
-  /// With `for_good`: where one went before, one may go again, as when a standby is promoted.
+  /// With `for_good`: what only a store that opens takes for good. Where a connection went before,
+  /// one may go again: a standby is promoted, what logins rest on is up again, files are replaced.
   bool may_pass = false;
 };
 

@@ -107,8 +107,8 @@ std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline) {
       return Connect(deadline);
     } catch (const Loss&) {
       if (!AwaitOthers(deadline)) throw;
-    } catch (const StoreException& error) {
-      if (error.errc() == Errc::kRefused || !AwaitOthers(deadline)) throw;
+    } catch (const StoreException&) {  // sessions that are there may go on
+      if (!AwaitOthers(deadline)) throw;
     }
   }
 }

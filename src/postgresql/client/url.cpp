@@ -90,7 +90,9 @@ std::vector<Host> HostsOf(const std::vector<std::string>& names,
 const char* InsteadOfPassFile(const Options& options) {
   std::string path = ValueOf(options, "passfile");
   const char* const home = std::getenv("HOME");
-  if (path.empty() && home != nullptr) path = std::string(home) + "/.pgpass";
+  if (path.empty() && home != nullptr && PQlibVersion() >= 150000) {
+    path = std::string(home) + "/.pgpass";  // older ones look in the account's home
+  }
   struct stat file {};
   const bool is_there = ::stat(path.c_str(), &file) == 0;
   const bool counts = S_ISREG(file.st_mode) && (file.st_mode & (S_IRWXG | S_IRWXO)) == 0;
@@ -153,6 +155,7 @@ std::string Pinned(const Options& options) {
     std::string value = option->val != nullptr ? option->val : "";
     if (value.empty()) value = FileAtHome(options, name);
     if (value.empty() && option->val == nullptr && !IsPinnedEmpty(name)) continue;
+    if (value.empty() && name == "sslpassword") continue;
     if (!value.empty() && IsFile(name, value)) value = Absolute(value);
     text.append(name).append("='");
     for (const char c : value) {
