@@ -72,9 +72,9 @@ TEST_P(Hints, TellOfInsertsAndSaves) {
   Hearing hearing(*others_);
   ASSERT_TRUE(hearing.Hears(things_)) << kDeaf;
   const SaveOp insert = things_.Insert("42", {});
-  EXPECT_TRUE(IsSoon([&] { return hearing.Of("42"); }));
+  EXPECT_TRUE(IsSoon([&] { return hearing.Of("42"); }, 60s)) << "of the insert";
   ASSERT_EQ(things_.Replace("42", 1, insert.born, {{"a", 1}}).status, OpStatus::kDone);
-  EXPECT_TRUE(IsSoon([&] { return hearing.Of("42"); })) << "of the save";
+  EXPECT_TRUE(IsSoon([&] { return hearing.Of("42"); }, 60s)) << "of the save";
 }
 
 TEST_P(Hints, TellThatSomeMayBeLost) {
