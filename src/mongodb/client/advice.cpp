@@ -45,8 +45,11 @@ Greeted WhatCame(std::string_view text) {
 /// What the driver says of one server.
 bool IsForGood(std::string_view text) {
   const Greeted greeted = WhatCame(text);
+  // OpenSSL's own words are about certificates, alerts of the server and versions of TLS; those of
+  // the network's failures are the system's.
   return greeted == Greeted::kOtherProtocol || greeted == Greeted::kTls ||
-         text.find("certificate verif") != text.npos;
+         text.find("certificate verif") != text.npos ||
+         text.find("TLS handshake failed: error:") != text.npos;
 }
 
 }  // namespace
@@ -62,9 +65,13 @@ bool FailsForGood(std::string_view driver_says) {
   return true;
 }
 
-std::string AdviceOn(std::string_view driver_says) {
+std::string AdviceOn(std::string_view driver_says, bool with_tls) {
   switch (WhatCame(driver_says)) {
     case Greeted::kNothing:
+      if (with_tls) {
+        return "; the server hung up or said nothing after the TLS handshake: it may want a client "
+               "certificate that it trusts (tlsCertificateKeyFile in the URI)";
+      }
       return "; the port is open, and what listens there hung up or said nothing: it may want TLS "
              "(tls=true in the URI), or be no MongoDB";
     case Greeted::kOtherProtocol:

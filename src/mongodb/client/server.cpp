@@ -236,7 +236,7 @@ void Server::Greet() {
   Reply hello;
   if (!SendHello(hello) && FailsForGood(hello.text)) hello.outcome = Outcome::kRefused;
   if (!hello.answered()) {
-    if (uri_ && !mongoc_uri_get_tls(uri_.get())) hello.text += AdviceOn(hello.text);
+    if (uri_) hello.text += AdviceOn(hello.text, mongoc_uri_get_tls(uri_.get()));
     if (hello.outcome == Outcome::kRefused) RefuseToOpen(hello.text);
     throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + hello.text);
   }
