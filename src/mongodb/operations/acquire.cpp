@@ -138,8 +138,8 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   if (!sort.empty()) rest.Add("sort", sort);
   Reply reply;
   // The document as it was says whether a lock was taken over; its body is the same.
-  GrantAndShow(op, UpdateStatement(Doc::Of("$and", all), update), Doc::Of("doc", "$$ROOT"), rest,
-               reply);
+  ModifyAndShow(collection, UpdateStatement(Doc::Of("$and", all), update), Doc::Of("doc", "$$ROOT"),
+                rest, reply);
   if (Settled(op, Single(reply))) return false;
   bson_t value, doc;
   bson_iter_t id;

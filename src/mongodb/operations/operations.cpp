@@ -113,13 +113,7 @@ bool Operations::Settled(StoreOp& op, const CommandResult& result) {
 void Operations::Execute(WriteOp& op) {
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
   if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return;
-  Reply reply;
-  FindAndModify(*op.collection, op.key, StatementOf(op, ReleaseTo::kFirst),
-                Doc::Of("fields", Doc::Of(op.collection->fields().version, 1)), reply);
-  bson_t before;
-  if (Settled(op, Single(reply)) || !reply.Document("value", before)) return;
-  op.version = ReadStoredLock(before, *op.collection, 0).version + 1;
-  op.status = OpStatus::kDone;
+  WriteAndShow(op, StatementOf(op, ReleaseTo::kFirst), Doc(), 1);
 }
 
 Pool& Operations::PoolOfNow() const {
@@ -169,19 +163,34 @@ void Operations::FindAndModify(const Collection& collection, const Key* key, con
   }
 }
 
-void Operations::GrantAndShow(const AcquireOp& op, const Doc& statement, const Doc& fields,
-                              const Doc& rest, Reply& reply) {
-  Doc shown = Doc::Of("by", Doc::Of("$literal", op.grant.lock_id)), all = Doc::Of("new", false);
+void Operations::ModifyAndShow(const Collection& collection, const Doc& statement,
+                               const Doc& fields, const Doc& rest, Reply& reply) {
+  const std::int64_t question = FirstPlace();
+  Doc shown = Doc::Of("question", Doc::Of("$literal", question)), all;
   bson_concat(shown.get(), fields.get());
   all.Add("fields", shown);
   bson_concat(all.get(), rest.get());
-  FindAndModify(*op.collection, nullptr, statement, all, reply);
+  FindAndModify(collection, nullptr, statement, all, reply);
   bson_t value;
-  bson_iter_t by;
-  Uuid attempt{};
+  bson_iter_t told;
   if (!reply.answered() || !reply.Document("value", value)) return;
-  const bool told = FindField(value, "by", by) && ReadUuid(by, attempt);
-  if (!told || attempt != op.grant.lock_id) reply.Disown(Effect::kWrites);
+  if (!FindField(value, "question", told) || bson_iter_as_int64(&told) != question) {
+    reply.Disown(Effect::kWrites);
+  }
+}
+
+bool Operations::WriteAndShow(WriteOp& op, const Doc& statement, const Doc& rest,
+                              std::int64_t raise) {
+  const std::string& version = op.collection->fields().version;
+  const Doc shown = Call("$mergeObjects", Doc::Of(version, FieldPath(version)));
+  Reply reply;
+  ModifyAndShow(*op.collection, statement, Doc::Of("doc", shown), rest, reply);
+  if (Settled(op, Single(reply))) return true;
+  bson_t value, doc;
+  if (!reply.Document("value", value) || !FindDocument(value, "doc", doc)) return false;
+  op.version = ReadStoredLock(doc, *op.collection, 0).version + raise;
+  op.status = OpStatus::kDone;
+  return true;
 }
 
 std::optional<StoredLock> Operations::Look(const Collection& collection, const Key& key, Sees sees,

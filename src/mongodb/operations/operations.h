@@ -134,11 +134,13 @@ class Operations {
   /// @param rest what else findAndModify takes
   void FindAndModify(const Collection& collection, const Key* key, const Doc& statement,
                      const Doc& rest, Reply& reply);
-  /// Sends a findAndModify that grants a lock, of which the document as it was is shown: the answer
-  /// is checked to be that of this attempt. @param fields what is shown @param rest what else
-  /// findAndModify takes
-  void GrantAndShow(const AcquireOp& op, const Doc& statement, const Doc& fields, const Doc& rest,
-                    Reply& reply);
+  /// Sends a findAndModify that shows parts of the document, and disowns an answer to another one.
+  /// @param fields what is shown @param rest what else findAndModify takes
+  void ModifyAndShow(const Collection& collection, const Doc& statement, const Doc& fields,
+                     const Doc& rest, Reply& reply);
+  /// Sends the findAndModify of a write, and settles it by the version that is shown, and `raise`
+  /// more. Returns false if no document matched. @param rest what else findAndModify takes
+  bool WriteAndShow(WriteOp& op, const Doc& statement, const Doc& rest, std::int64_t raise);
   /// Connections for what is left of the call: its own, unless they wait much longer.
   [[nodiscard]] Pool& PoolOfNow() const;
   void Bound(Doc& command, const Pool& pool) const;

@@ -56,7 +56,7 @@ bool Operations::TakeTurn(AcquireOp& op) {
 bool Operations::SendTurn(AcquireOp& op, const Doc& statement, const Doc& projection,
                           Reply& reply) {
   // The document as it was: what the command made of it follows.
-  GrantAndShow(op, statement, projection, Doc(), reply);
+  ModifyAndShow(*op.collection, statement, projection, Doc(), reply);
   if (op.grant.queue_for.count() > 0 && (reply.is_invalid() || reply.is_too_large())) {
     op.grant.queue_for = {};
     return false;

@@ -51,7 +51,8 @@ bool Operations::TryShare(AcquireOp& op) {
   AddShareGrant(stages, op);
   Reply reply;
   // The document as it was shows whose lock was taken over; its body is the same.
-  GrantAndShow(op, PipelineStatement(filter, stages), Doc::Of("doc", "$$ROOT"), Doc(), reply);
+  ModifyAndShow(collection, PipelineStatement(filter, stages), Doc::Of("doc", "$$ROOT"), Doc(),
+                reply);
   return GaveUp(op, reply) || GrantedShare(op, reply);
 }
 
@@ -122,16 +123,7 @@ bool Operations::TryReleaseShare(WriteOp& op, ReleaseTo to) {
   if (to == ReleaseTo::kFirst) {
     AddGrantAfterLastShare(stages, collection, op.body ? Raise::kNo : Raise::kYes);
   }
-  Doc rest = Doc::Of("new", true);
-  rest.Add("fields", Doc::Of(names.version, 1));
-  Reply reply;
-  FindAndModify(collection, op.key, PipelineStatement(filter, stages), rest, reply);
-  if (Settled(op, Single(reply))) return true;
-  bson_t after;
-  if (!reply.Document("value", after)) return false;
-  op.version = ReadStoredLock(after, collection, 0).version;
-  op.status = OpStatus::kDone;
-  return true;
+  return WriteAndShow(op, PipelineStatement(filter, stages), Doc::Of("new", true), 0);
 }
 
 }  // namespace doclock::mongodb

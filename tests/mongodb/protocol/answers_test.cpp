@@ -105,6 +105,50 @@ TEST_P(MongoAnswers, OfQueriesToOtherQuestionsAreNotBelieved) {
   EXPECT_GT(found, 0);
 }
 
+/// Without a version known before, the answer tells the version: that of this release.
+TEST_P(MongoAnswers, OfReleasesAndRenewalsToOtherQuestionsAreNotBelieved) {
+  std::deque<Key> keys;
+  for (int i = 0; i < kDocuments; ++i) {
+    good_.Save(SaveKind::kInsert, keys.emplace_back(i), kAnyVersion, {}, BodyOf(i));
+  }
+  Client mixed(OpenMongodbStore(MixedUri(), {.socket_timeout = 500ms}), "things", 2000ms);
+  mixer_.Mix(4);
+  std::atomic<int> released = 0, renewed = 0;
+  const auto use = [&](int place) {
+    const Key& key = keys[static_cast<std::size_t>(place)];
+    for (int i = 0; i < 12; ++i) {
+      const Uuid id = NewUuid();
+      const bool shared = i % 2 == 1;
+      const AcquireOp grant = shared ? good_.Share(key, id) : good_.Acquire(key, id);
+      ASSERT_EQ(grant.status, OpStatus::kDone);
+      RenewOp renewal(mixed.collection(), key);
+      renewal.lock_id = id;
+      renewal.ttl = kTtl;
+      renewal.mode = shared ? LockMode::kShared : LockMode::kExclusive;
+      mixed.Execute(renewal);
+      renewed += renewal.status == OpStatus::kDone;
+      EXPECT_NE(renewal.status, OpStatus::kLost) << "the lock is held";
+      WriteOp release(mixed.collection(), key);
+      release.lock_id = id;
+      release.mode = renewal.mode;
+      mixed.Execute(release);
+      if (release.status == OpStatus::kDone) {
+        ++released;
+        EXPECT_EQ(release.version, grant.version + (shared ? 0 : 1));
+        EXPECT_FALSE(good_.Read(key).locked);
+      }
+      if (good_.Read(key).locked) good_.Break(key);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kDocuments; ++i) threads.emplace_back(use, i);
+  }
+  EXPECT_GT(mixer_.mixed(), 10);
+  EXPECT_GT(released, 0);
+  EXPECT_GT(renewed, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, MongoAnswers, ::testing::Range(1u, 6u));
 
 }  // namespace
