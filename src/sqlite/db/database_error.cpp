@@ -26,6 +26,7 @@ Errc ErrcOf(int code, int error) noexcept {
     case SQLITE_CANTOPEN_SYMLINK:
     case SQLITE_IOERR_CORRUPTFS:
     case SQLITE_IOERR_DATA:
+    case SQLITE_IOERR_GETTEMPPATH:  // no folder for temporary files can be written
       return Errc::kRefused;
     default:
       break;

@@ -32,7 +32,8 @@ TEST(SqliteError, ThatDoesNotPassByItselfIsRefused) {
                                     {SQLITE_IOERR_WRITE, EROFS},
                                     {SQLITE_IOERR_SHMOPEN, EPERM},
                                     {SQLITE_IOERR_CORRUPTFS, 0},
-                                    {SQLITE_IOERR_DATA, 0}}) {
+                                    {SQLITE_IOERR_DATA, 0},
+                                    {SQLITE_IOERR_GETTEMPPATH, 0}}) {
     EXPECT_EQ(sqlite::DatabaseError(code, "x", error).errc(), Errc::kRefused) << code;
   }
 }
