@@ -81,6 +81,7 @@ constexpr std::array kCodes = {
     Code{267, Proof::kPassing, "PreparedTransactionInProgress"},
     Code{276, Proof::kPassing, "IndexBuildAborted"},
     Code{365, Proof::kPassing, "TemporarilyUnavailable"},
+    // A migration (mongosync) blocks writes and lifts the block: no client has to change anything.
     Code{371, Proof::kPassing, "UserWritesBlocked", "an administrator has blocked writes"},
     Code{391, Proof::kPassing, "ReauthenticationRequired"},
     Code{462, Proof::kPassing, "IngressRequestRateLimitExceeded"},
