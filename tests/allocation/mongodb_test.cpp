@@ -53,10 +53,8 @@ TEST_F(MongodbAllocation, ADocumentThatIsThereIsNotToldAsMissing) {
 TEST_F(MongodbAllocation, ALockThatIsHeldIsNotToldAsLost) {
   Play([&](const std::string& key, std::int64_t n) {
     const Key one(key), two(key + "b");
-    RenewOp first(client_.collection(), one), second(client_.collection(), two);
-    first.ttl = second.ttl = mongo_test::kTtl;
-    first.lock_id = NewUuid();
-    second.lock_id = NewUuid();  // of no lock, so that the store looks at each
+    RenewOp first = client_.RenewOf(one, NewUuid());
+    RenewOp second = client_.RenewOf(two, NewUuid());  // of no lock: the store looks at each
     client_.Acquire(one, first.lock_id, LongBody());
     StoreOp* const both[] = {&first, &second};
     const bool failed = ExecuteFailing(client_, both, n);
@@ -69,13 +67,8 @@ TEST_F(MongodbAllocation, WritesOfOneCallAreToldAsTheyAre) {
   Play([&](const std::string& key, std::int64_t n) {
     const Key one(key), two(key + "b");
     const AcquireOp held = client_.Acquire(two, NewUuid(), LongBody());
-    AcquireOp acquire(client_.collection(), one);
-    acquire.grant.lock_id = NewUuid();
-    acquire.grant.ttl = mongo_test::kTtl;
-    acquire.insert = LongBody();
-    WriteOp release(client_.collection(), two);
-    release.lock_id = held.grant.lock_id;
-    release.expected = held.version;
+    AcquireOp acquire = client_.AcquireOf(one, {.insert = LongBody()});
+    WriteOp release = client_.ReleaseOf(two, held.grant.lock_id, {.expected = held.version});
     StoreOp* const both[] = {&acquire, &release};
     const bool failed = ExecuteFailing(client_, both, n);
     ExpectTold(acquire, client_.Read(one).lock_id == acquire.grant.lock_id);

@@ -29,12 +29,8 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
     return Body::FromText(R"({"text":")" + std::string(large ? 1'000'000 : 1, 'x') + R"("})");
   }
   AcquireOp Share(const Key& key) {
-    AcquireOp op(client_.collection(), key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 30s;
-    op.grant.mode = LockMode::kShared;
-    op.grant.max_holders = 10;
-    op.insert = Body::FromText("{}");
+    AcquireOp op = client_.AcquireOf(
+        key, {.insert = Body::FromText("{}"), .mode = LockMode::kShared, .max_holders = 10});
     return op;
   }
   /// Returns whether an allocation failed.
@@ -45,18 +41,11 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
     const AcquireOp held = client_.Create(third, R"({"a":1})");
     AcquireOp shared = Share(fourth);
     client_.Execute(shared);
-    AcquireOp acquire(client_.collection(), first);
-    acquire.grant.lock_id = NewUuid();
-    acquire.grant.ttl = 30s;
-    acquire.insert = Body::FromText("{}");
-    SaveOp insert(client_.collection(), second);
-    insert.save = SaveKind::kInsert;
-    insert.write_id = NewUuid();
-    insert.body = NewBody();
-    WriteOp release(client_.collection(), third);
-    release.lock_id = held.grant.lock_id;
-    release.expected = held.version;
-    release.body = Body::FromText(R"({"a":2})");
+    AcquireOp acquire = client_.AcquireOf(first, {.insert = Body::FromText("{}")});
+    SaveOp insert = client_.SaveOf(SaveKind::kInsert, second, kAnyVersion, {}, NewBody());
+    WriteOp release =
+        client_.ReleaseOf(third, held.grant.lock_id,
+                          {.expected = held.version, .body = Body::FromText(R"({"a":2})")});
     AcquireOp share = Share(fourth);
     share.insert = {};
     StoreOp* const all[] = {&acquire, &insert, &release, &share};

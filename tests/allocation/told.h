@@ -6,13 +6,13 @@
 #include <span>
 
 #include "allocation/failing_new.h"
-#include "clients/store_client.h"
+#include "conformance/suite/client.h"
 
 namespace doclock::allocation_test {
 
 /// Executes operations while the n-th allocation, and all that follow it, fail. False: fewer are
 /// needed.
-inline bool ExecuteFailing(test::StoreClient& client, std::span<StoreOp* const> ops,
+inline bool ExecuteFailing(conformance::Client& client, std::span<StoreOp* const> ops,
                            std::int64_t n) {
   FailingNew::FailAt(n, 1'000'000);
   try {
@@ -28,7 +28,7 @@ inline bool ExecuteFailing(test::StoreClient& client, std::span<StoreOp* const> 
 /// Does the outcome say whether the change is there?
 inline void ExpectTold(const StoreOp& op, bool there) {
   if (op.status == OpStatus::kPending || op.status == OpStatus::kInDoubt) return;
-  EXPECT_EQ(op.status == OpStatus::kDone, there) << test::Why(op);
+  EXPECT_EQ(op.status == OpStatus::kDone, there) << conformance::Why(op);
 }
 
 }  // namespace doclock::allocation_test

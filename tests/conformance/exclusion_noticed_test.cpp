@@ -41,8 +41,7 @@ std::string FaultWith(const ExclusionCheck& check,
                       const std::vector<std::shared_ptr<Store>>& stores) {
   std::vector<Client> clients;
   for (const auto& store : stores) {
-    const std::shared_ptr<Collection> things = store->Open("things", {}, kTtl);
-    for (std::size_t i = 0; i < 4 / stores.size(); ++i) clients.emplace_back(*store, things);
+    for (std::size_t i = 0; i < 4 / stores.size(); ++i) clients.emplace_back(store);
   }
   return check.run(clients);
 }

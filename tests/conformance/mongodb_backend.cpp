@@ -51,13 +51,7 @@ struct AgeingDatabase : mongo_test::Database {
     return statement;
   }
   void Spoil(const std::string& collection, const Key& key, const Doc& fields) {
-    Doc statement;
-    statement.Add("q", Doc::Of("_id", key));
-    statement.Add("u", Doc::Of("$set", fields));
-    Doc command;
-    command.Add("update", std::string_view(collection));
-    command.Add("updates", Array().Add(statement));
-    Run(command);
+    Update(collection, Doc::Of("_id", key), Doc::Of("$set", fields));
   }
   /// For bodies with numbers only.
   void Plant(const std::string& collection, const Key& key, const Body& body) {
@@ -65,10 +59,7 @@ struct AgeingDatabase : mongo_test::Database {
     for (const auto& [name, value] : body.json().items()) {
       document.Add(name, value.get<std::int64_t>());
     }
-    Doc command;
-    command.Add("insert", std::string_view(collection));
-    command.Add("documents", Array().Add(document));
-    Run(command);
+    Insert(collection, document);
   }
 };
 

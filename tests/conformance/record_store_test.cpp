@@ -186,7 +186,7 @@ TEST(RecordStores, ABatchIsLoadedAtOnceButForCollectionsThatAreLocked) {
   const auto store = StoreOver(MakeMapRecords(shelf, SystemClock(), Excludes::kOfSameKeys));
   std::vector<Client> clients;
   for (const char* name : {"a", "b", "c"}) {
-    clients.emplace_back(*store, store->Open(name, {}, kTtl));
+    clients.emplace_back(store, name);
   }
   const Key key("1");
   const auto loads = [&] {
@@ -215,7 +215,7 @@ TEST(RecordStores, ABatchIsLoadedAtOnceButForCollectionsThatAreLocked) {
 TEST(RecordStores, AUniqueIndexLooksForTheSameValuesAlone) {
   const auto shelf = std::make_shared<Shelf>();
   const auto store = StoreOver(MakeMapRecords(shelf, SystemClock()));
-  Client things(*store, store->Open("things", {}, kTtl));
+  Client things(store);
   things.EnsureIndex({{"a.b", "c"}, true});
   for (int i = 0; i < 10; ++i) things.Insert(i, {{"a", {{"b", i}}}, {"c", "same"}});
   EXPECT_EQ(shelf->shown, 0);

@@ -21,8 +21,8 @@ class TwoRecordStores : public ::testing::Test {
   const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
   const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
   const std::shared_ptr<Store> store_ = Open(), other_store_ = Open();
-  Client things_{*store_, store_->Open("things", {}, kTtl)};
-  Client others_{*other_store_, other_store_->Open("things", {}, kTtl)};
+  Client things_{store_};
+  Client others_{other_store_};
 };
 
 TEST_F(TwoRecordStores, ThatAreSilentAfterAGapAreNoticed) {

@@ -115,7 +115,7 @@ class Bench {
       held_ = op.grant.lock_id;
       Require(op.status == OpStatus::kDone, "a document of a new row is free");
       if (kind == "renewed") client_.Renew("1", held_);
-      if (kind == "queued") client_.Queue("1", NewUuid());
+      if (kind == "queued") client_.Wait("1", NewUuid());
       if (kind == "free") client_.Release("1", op);
     }
   }
@@ -143,11 +143,11 @@ class Bench {
     Settled(client_.Renew("1", held_));
     Settled(client_.RenewShare("1", held_));
     Settled(client_.ReleaseShare("1", held_));
-    Settled(client_.Write(WriteKind::kCheckpoint, "1", held_, Body::FromText("{}")));
-    Settled(client_.Write(WriteKind::kRelease, "1", held_));
+    Settled(client_.Write("1", WriteKind::kCheckpoint, held_, {.body = Body::FromText("{}")}));
+    Settled(client_.Release("1", held_));
     Settled(client_.Insert("1"));
     const Uuid waiter = NewUuid();
-    Settled(client_.Queue("1", waiter));
+    Settled(client_.Wait("1", waiter));
     Settled(client_.Leave("1", waiter));
     Search();
     Administer();

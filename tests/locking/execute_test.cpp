@@ -85,18 +85,15 @@ TEST_F(Races, AfterARaceWhatOthersKeepIsLeftToo) {
 }
 
 TEST_F(Races, AloneItWaitsAsLongAsItIsTo) {
-  AcquireOp op(things_.collection(), a_);
-  op.grant.lock_id = FreshId();
-  op.grant.ttl = kTtl;
+  AcquireOp op = things_.AcquireOf(a_);
   things_.Insert(a_, {});
   shelf_.held = {a_};
-  StoreOp* const one[] = {&op};
   const auto begin = std::chrono::steady_clock::now();
   const auto execute = [&](IfKept if_kept) {
     shelf_.patience.clear();
     shelf_.access.clear();
     op.if_kept = if_kept;
-    store_->Execute(one, std::chrono::hours(8));
+    things_.Execute({&op}, std::chrono::hours(8));
   };
   execute(IfKept::kLeave);
   EXPECT_EQ(op.status, OpStatus::kKept);
@@ -114,12 +111,9 @@ TEST_F(Races, AloneItWaitsAsLongAsItIsTo) {
 
 /// Which of several collections others keep, their operations show apart.
 TEST_F(Races, ACollectionThatOthersKeepStopsNoOther) {
-  Client more(*store_, store_->Open("more", {}, kTtl));
+  Client more(store_, "more");
   SaveOp first = Insert(a_), second = Insert(b_);
-  SaveOp third(more.collection(), c_);
-  third.save = SaveKind::kInsert;
-  third.write_id = FreshId();
-  third.body = MakeBody({{"n", 1}});
+  SaveOp third = more.InsertOf(c_, {{"n", 1}});
   for (SaveOp* const op : {&first, &second, &third}) op->if_kept = IfKept::kLeave;
   shelf_.held_collection = &things_.collection();
   things_.Execute({&first, &third, &second});
@@ -132,19 +126,16 @@ TEST_F(Races, ARenewalKeepsNoOtherForLongerThanAPartOfItsLease) {
   const Uuid a = things_.Create(a_).grant.lock_id, b = things_.Create(b_).grant.lock_id;
   shelf_.units.clear();
   shelf_.held = {a_};
-  RenewOp held(things_.collection(), a_), free(things_.collection(), b_);
-  held.lock_id = a;
-  free.lock_id = b;
-  held.ttl = free.ttl = std::chrono::seconds(6);
+  RenewOp held = things_.RenewOf(a_, a, std::chrono::seconds(6));
+  RenewOp free = things_.RenewOf(b_, b, std::chrono::seconds(6));
   things_.Execute({&held, &free});
   EXPECT_EQ(free.status, OpStatus::kDone);
   ASSERT_EQ(held.status, OpStatus::kFailed);
   EXPECT_EQ(held.detail->code, Errc::kUnavailable);
   EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{2})) << "it waits for nobody in a batch";
   shelf_.deadlines.clear();
-  StoreOp* const one[] = {&held};
   const auto begin = std::chrono::steady_clock::now();
-  store_->Execute(one, std::chrono::minutes(10));
+  things_.Execute({&held}, std::chrono::minutes(10));
   ASSERT_EQ(shelf_.deadlines.size(), 1U);
   EXPECT_LT(shelf_.deadlines[0], begin + std::chrono::minutes(5));
 }
@@ -163,11 +154,7 @@ TEST_F(Races, WhatWaitsAloneHasNoOutcomeOfItsBatch) {
 /// A caller that waits asks again, and may create it then.
 TEST_F(Races, WhatFailsHasCreatedNothing) {
   const auto create = [&](const Key& key) {
-    AcquireOp op(things_.collection(), key);
-    op.grant.lock_id = FreshId();
-    op.grant.ttl = kTtl;
-    op.insert = MakeBody({{"n", 1}});
-    return op;
+    return things_.AcquireOf(key, {.insert = MakeBody({{"n", 1}})});
   };
   shelf_.failure = std::make_exception_ptr(StoreException(Errc::kUnavailable, "the disk is full"));
   AcquireOp alone = create(a_), first = create(b_), second = create(c_);
@@ -183,13 +170,7 @@ TEST_F(Races, WhatFailsHasCreatedNothing) {
 TEST_F(Races, AnEntryThatMayBeStoredIsInDoubt) {
   things_.Create(a_);
   things_.Create(b_);
-  const auto wait = [&](const Key& key) {
-    AcquireOp op(things_.collection(), key);
-    op.grant.lock_id = FreshId();
-    op.grant.ttl = kTtl;
-    op.grant.queue_for = kTtl;
-    return op;
-  };
+  const auto wait = [&](const Key& key) { return things_.AcquireOf(key, {.queue_for = kTtl}); };
   const std::pair<std::exception_ptr, OpStatus> failures[] = {
       {std::make_exception_ptr(InDoubtException("the answer was lost")), OpStatus::kInDoubt},
       {std::make_exception_ptr(StoreException(Errc::kUnavailable, "the disk is full")),

@@ -128,17 +128,11 @@ inline constexpr std::chrono::milliseconds kShortBudget{20};
 
 class ShelfTest : public ::testing::Test {
  protected:
-  SaveOp Insert(const Key& key) {
-    SaveOp op(things_.collection(), key);
-    op.save = SaveKind::kInsert;
-    op.write_id = FreshId();
-    op.body = MakeBody({{"n", 1}});
-    return op;
-  }
+  SaveOp Insert(const Key& key) { return things_.InsertOf(key, {{"n", 1}}); }
 
   Shelf shelf_;
   const std::shared_ptr<Store> store_ = StoreOn(std::make_unique<ShelfDatabase>(shelf_));
-  Client things_{*store_, store_->Open("things", {}, kTtl)};
+  Client things_{store_};
   const Key a_ = "a", b_ = "b", c_ = "c";
 };
 

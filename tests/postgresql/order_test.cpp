@@ -182,7 +182,7 @@ class PostgresqlStoreOrder : public ::testing::Test {
  protected:
   Schema schema_;
   const std::shared_ptr<Store> store_ = OpenPostgresqlStore(schema_.url());
-  Client things_{*store_, store_->Open("things", {}, kTtl)};
+  Client things_{store_};
   std::vector<QueryRow> all_;
 };
 

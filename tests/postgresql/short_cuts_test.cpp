@@ -83,22 +83,13 @@ class PostgresqlStoreShortCuts : public ::testing::Test {
     EXPECT_EQ(op.status, OpStatus::kPending);
     EXPECT_EQ(Row(short_), before);
   }
-  AcquireOp Acquire() {
-    AcquireOp op(things_.collection(), short_);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = kTtl;
-    return op;
-  }
-  WriteOp Release(const Uuid& id) {
-    WriteOp op(things_.collection(), short_);
-    op.lock_id = id;
-    return op;
-  }
+  AcquireOp Acquire() { return things_.AcquireOf(short_); }
+  WriteOp Release(const Uuid& id) { return things_.ReleaseOf(short_, id); }
 
   const Key short_{"short"}, long_{"long"};
   Schema schema_;
   const std::shared_ptr<Store> store_ = OpenPostgresqlStore(schema_.url());
-  Client things_{*store_, store_->Open("things", {}, kTtl)};
+  Client things_{store_};
 };
 
 TEST_F(PostgresqlStoreShortCuts, LeaveWhatTheRulesLeave) {
@@ -181,9 +172,7 @@ TEST_F(PostgresqlStoreShortCuts, OfManyDocumentsLeaveTheSame) {
 TEST_F(PostgresqlStoreShortCuts, NeverShortenALease) {
   const Uuid id = NewUuid();
   Lock(id);
-  RenewOp op(things_.collection(), short_);
-  op.lock_id = id;
-  op.ttl = 1s;
+  RenewOp op = things_.RenewOf(short_, id, 1s);
   ASSERT_TRUE(Try(op));
   EXPECT_GT(things_.Read(short_).remaining, 20s);
 }
@@ -213,9 +202,7 @@ TEST_F(PostgresqlStoreShortCuts, FindNothingToDoWhereTheRulesHaveToDecide) {
   ExpectUnchanged(stale);
   Set("lock_time = lock_time - interval '1 hour'");
   ExpectUnchanged(acquire);  // to be taken over
-  RenewOp renew(things_.collection(), short_);
-  renew.lock_id = id;
-  renew.ttl = kTtl;
+  RenewOp renew = things_.RenewOf(short_, id);
   ExpectUnchanged(renew);
   Set("lock_queue = '[]'");
   WriteOp release = Release(id);
@@ -233,9 +220,7 @@ TEST_F(PostgresqlStoreShortCuts, FindNothingToDoWhereTheRulesHaveToDecide) {
 TEST_F(PostgresqlStoreShortCuts, LeaveWhatIsMalformedToTheLongWay) {
   const Uuid id = NewUuid();
   Lock(id);
-  RenewOp renew(things_.collection(), short_);
-  renew.lock_id = id;
-  renew.ttl = kTtl;
+  RenewOp renew = things_.RenewOf(short_, id);
   for (const char* const change :
        {"lock_version = -1", "lock_version = 9223372036854775807", "lock_ttl = -1",
         "lock_ttl = 31536000001", "lock_fence = -1", "lock_fence = 9223372036854775807",
@@ -268,8 +253,7 @@ TEST_F(PostgresqlStoreShortCuts, OfOneThatAUniqueIndexRefusesAreUndone) {
   things_.Insert("third", {{"m", 3}});
   WriteOp refused = Release(id);
   refused.body = MakeBody({{"m", 3}});
-  WriteOp beside(things_.collection(), long_);
-  beside.lock_id = id;
+  WriteOp beside = things_.ReleaseOf(long_, id);
   things_.Execute({&refused, &beside});
   EXPECT_EQ(refused.status, OpStatus::kConflict);
   EXPECT_EQ(beside.status, OpStatus::kDone);

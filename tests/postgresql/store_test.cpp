@@ -44,8 +44,8 @@ using ::testing::UnorderedElementsAre;
 class PostgresqlStore : public ::testing::Test {
  protected:
   std::shared_ptr<Store> Open() { return OpenPostgresqlStore(schema_.url()); }
-  static Client Things(Store& store, const std::string& name = "things") {
-    return {store, store.Open(name, {}, kTtl)};
+  static Client Things(std::shared_ptr<Store> store, const std::string& name = "things") {
+    return Client(std::move(store), name);
   }
   /// Until so many sessions wait for locks in the server.
   void AwaitLockWaits(int count) {
@@ -59,30 +59,18 @@ class PostgresqlStore : public ::testing::Test {
   const std::shared_ptr<Store> store_ = Open();
 };
 
-SaveOp Insert(Collection& collection, const Key& key) {
-  SaveOp op(collection, key);
-  op.save = SaveKind::kInsert;
-  op.write_id = NewUuid();
-  op.body = MakeBody({{"n", 1}});
-  return op;
-}
-
 TEST_F(PostgresqlStore, ABatchWaitsForNoRowOfOthers) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const Key kept("kept"), free("free"), fresh("fresh");
   things.Insert(kept, {});
   things.Insert(free, {});
   RawServer other(schema_.url());
   other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
-  AcquireOp first(things.collection(), kept), second(things.collection(), free);
-  first.grant.lock_id = NewUuid();
-  second.grant.lock_id = NewUuid();
-  first.grant.ttl = second.grant.ttl = kTtl;
+  AcquireOp first = things.AcquireOf(kept), second = things.AcquireOf(free);
   first.if_kept = IfKept::kLeave;
-  SaveOp third = Insert(things.collection(), fresh);
-  StoreOp* const batch[] = {&first, &second, &third};
+  SaveOp third = things.InsertOf(fresh, {{"n", 1}});
   const auto begin = std::chrono::steady_clock::now();
-  store_->Execute(batch, std::chrono::minutes(10));
+  things.Execute({&first, &second, &third}, std::chrono::minutes(10));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1)) << "it waited";
   EXPECT_EQ(second.status, OpStatus::kDone);
   EXPECT_EQ(third.status, OpStatus::kDone);
@@ -93,18 +81,15 @@ TEST_F(PostgresqlStore, ABatchWaitsForNoRowOfOthers) {
 
 /// Also if all others of the batch have been carried out before.
 TEST_F(PostgresqlStore, ARenewalInABatchWaitsForNoRowOfOthers) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const Key kept("kept"), free("free");
   const AcquireOp of_kept = things.Create(kept), of_free = things.Create(free);
   RawServer other(schema_.url());
   other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
-  RenewOp first(things.collection(), kept), second(things.collection(), free);
-  first.lock_id = of_kept.grant.lock_id;
-  second.lock_id = of_free.grant.lock_id;
-  first.ttl = second.ttl = kTtl;
-  StoreOp* const batch[] = {&first, &second};
+  RenewOp first = things.RenewOf(kept, of_kept.grant.lock_id);
+  RenewOp second = things.RenewOf(free, of_free.grant.lock_id);
   const auto begin = std::chrono::steady_clock::now();
-  store_->Execute(batch, std::chrono::minutes(10));
+  things.Execute({&first, &second}, std::chrono::minutes(10));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(5)) << "it waited";
   EXPECT_EQ(second.status, OpStatus::kDone);
   ASSERT_EQ(first.status, OpStatus::kFailed);
@@ -168,7 +153,7 @@ TEST_F(PostgresqlStore, AHoldersWriteWaitsForItsRow) {
 }
 
 TEST_F(PostgresqlStore, CommitsThatWaitForAKeptRowLeaveConnectionsToOthers) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const Key kept("kept");
   things.Insert(kept, {});
   const ReadOp seen = things.Read(kept);
@@ -178,10 +163,9 @@ TEST_F(PostgresqlStore, CommitsThatWaitForAKeptRowLeaveConnectionsToOthers) {
   std::vector<std::jthread> waiters;
   for (int i = 0; i < 20; ++i) {
     waiters.emplace_back([&, fresh = Key(i)] {
-      SaveOp save = Insert(things.collection(), kept), insert = Insert(things.collection(), fresh);
-      save.save = SaveKind::kReplace;
-      save.expected = seen.version;
-      save.born = seen.born;
+      SaveOp save =
+          things.SaveOf(SaveKind::kReplace, kept, seen.version, seen.born, MakeBody({{"n", 1}}));
+      SaveOp insert = things.InsertOf(fresh, {{"n", 1}});
       StoreOp* const ops[] = {&insert, &save};
       CommitOp commit{.ops = ops};
       ++begun;
@@ -228,31 +212,26 @@ TEST_F(PostgresqlStore, WhatOthersKeepTakesNoLeaseOfOtherCollections) {
 
 /// One that can be carried out in one statement, beside one that cannot.
 TEST_F(PostgresqlStore, ABlockedShortCutFailsNoOtherOfItsBatch) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const Key kept("kept"), fresh("fresh");
   things.Insert(kept, {});
   RawServer other(schema_.url());
   other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
-  AcquireOp first(things.collection(), kept);
-  first.grant.lock_id = NewUuid();
-  first.grant.ttl = kTtl;
-  SaveOp second = Insert(things.collection(), fresh);
-  StoreOp* const batch[] = {&first, &second};
-  store_->Execute(batch, std::chrono::milliseconds(800));
+  AcquireOp first = things.AcquireOf(kept);
+  SaveOp second = things.InsertOf(fresh, {{"n", 1}});
+  things.Execute({&first, &second}, std::chrono::milliseconds(800));
   EXPECT_EQ(second.status, OpStatus::kDone);
   EXPECT_EQ(first.status, OpStatus::kFailed);
 }
 
 TEST_F(PostgresqlStore, ACommitWaitsForRowsOfOthers) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const Key kept("kept"), fresh("fresh");
   things.Insert(kept, {{"n", 1}});
   const ReadOp seen = things.Read(kept);
-  SaveOp save = Insert(things.collection(), kept), insert = Insert(things.collection(), fresh);
-  save.save = SaveKind::kReplace;
-  save.expected = seen.version;
-  save.born = seen.born;
-  save.body = MakeBody({{"n", 2}});
+  SaveOp save =
+      things.SaveOf(SaveKind::kReplace, kept, seen.version, seen.born, MakeBody({{"n", 2}}));
+  SaveOp insert = things.InsertOf(fresh, {{"n", 1}});
   StoreOp* const ops[] = {&insert, &save};
   CommitOp commit{.ops = ops};
   RawServer other(schema_.url());
@@ -272,16 +251,13 @@ TEST_F(PostgresqlStore, ACommitWaitsForRowsOfOthers) {
 
 /// A call whose caller has gone waits in front of it, so it waits twice.
 TEST_F(PostgresqlStore, ACallThatNeverGotItsRowIsNotInDoubt) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const Key kept("kept");
   const AcquireOp held = things.Create(kept);
   const auto release = [&] {
-    WriteOp op(things.collection(), kept);
-    op.lock_id = held.grant.lock_id;
-    StoreOp* const one[] = {&op};
-    store_->Execute(one, 2s);
-    EXPECT_EQ(op.status, OpStatus::kFailed);
-    ASSERT_TRUE(op.detail);
+    WriteOp op = things.ReleaseOf(kept, held.grant.lock_id);
+    things.Execute({&op}, 2s);
+    ASSERT_EQ(op.status, OpStatus::kFailed);
     EXPECT_EQ(op.detail->code, Errc::kUnavailable);
   };
   RawServer other(schema_.url());
@@ -300,12 +276,11 @@ TEST_F(PostgresqlStore, ACallThatNeverGotItsRowIsNotInDoubt) {
 
 /// It waits for what it loads, and then for what it writes.
 TEST_F(PostgresqlStore, ACommitThatWaitsTwiceIsNotInDoubt) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const Key kept("kept"), fresh("fresh");
   const AcquireOp held = things.Create(kept);
-  SaveOp insert = Insert(things.collection(), fresh);
-  WriteOp release(things.collection(), kept);
-  release.lock_id = held.grant.lock_id;
+  SaveOp insert = things.InsertOf(fresh, {{"n", 1}});
+  WriteOp release = things.ReleaseOf(kept, held.grant.lock_id);
   StoreOp* const ops[] = {&insert, &release};
   CommitOp commit{.ops = ops};
   RawServer keeps(schema_.url()), inserts(schema_.url());
@@ -326,7 +301,7 @@ TEST_F(PostgresqlStore, ACommitThatWaitsTwiceIsNotInDoubt) {
 
 TEST_F(PostgresqlStore, TellsTheOtherStoreWhoseWaiterWasGrantedTheLock) {
   const std::shared_ptr<Store> other = Open();
-  Client here = Things(*store_), there = Things(*other);
+  Client here = Things(store_), there = Things(other);
   const Key key("42");
   std::atomic<bool> listens = false, granted = false;
   const auto subscription = other->Watch(there.collection(), [&](const LockHint& hint) {
@@ -342,7 +317,7 @@ TEST_F(PostgresqlStore, TellsTheOtherStoreWhoseWaiterWasGrantedTheLock) {
 }
 
 TEST_F(PostgresqlStore, IsRefusedInAForkedChildAndGoesOnInTheParent) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   things.Insert("42", {});
   const pid_t child = ::fork();
   if (child == 0) {
@@ -358,7 +333,7 @@ TEST_F(PostgresqlStore, IsRefusedInAForkedChildAndGoesOnInTheParent) {
 TEST_F(PostgresqlStore, RefusesATableOfAnotherProgramByItsName) {
   schema_.raw().Run("CREATE TABLE doclock_c_things(id int)");
   try {
-    Things(*store_);
+    Things(store_);
     ADD_FAILURE();
   } catch (const StoreException& error) {
     EXPECT_EQ(error.errc(), Errc::kRefused);
@@ -367,24 +342,24 @@ TEST_F(PostgresqlStore, RefusesATableOfAnotherProgramByItsName) {
 }
 
 TEST_F(PostgresqlStore, RefusesTablesOfAnotherVersion) {
-  Things(*store_);
+  Things(store_);
   schema_.raw().Run("UPDATE doclock_meta SET value = '2' WHERE name = 'schema'");
-  EXPECT_THROW(Things(*Open()), StoreException);
+  EXPECT_THROW(Things(Open()), StoreException);
 }
 
 TEST_F(PostgresqlStore, LongNamesHaveTablesOfTheirOwn) {
   const std::string name(63, 'n');
-  Client one = Things(*store_, name + "1"), two = Things(*store_, name + "2");
+  Client one = Things(store_, name + "1"), two = Things(store_, name + "2");
   one.Insert("42", {});
   EXPECT_EQ(two.Read("42").status, OpStatus::kMissing);
-  EXPECT_EQ(Things(*Open(), name + "1").Read("42").status, OpStatus::kDone);
+  EXPECT_EQ(Things(Open(), name + "1").Read("42").status, OpStatus::kDone);
 }
 
 TEST_F(PostgresqlStore, ListsTheCollectionsThatHaveATable) {
   EXPECT_THAT(store_->ListCollections(10s), IsEmpty());
   const std::string name(64, 'n');
   for (const std::string& one : {std::string("things"), name, std::string("others")}) {
-    Things(*store_, one);
+    Things(store_, one);
   }
   EXPECT_THAT(Open()->ListCollections(10s), UnorderedElementsAre("things", "others", name));
   schema_.raw().Run("DROP TABLE doclock_c_others; CREATE TABLE doclock_c_foreign()");
@@ -392,7 +367,7 @@ TEST_F(PostgresqlStore, ListsTheCollectionsThatHaveATable) {
 }
 
 TEST_F(PostgresqlStore, NamesTheUsersOwnUniqueIndex) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   schema_.raw().Run("CREATE UNIQUE INDEX one_n ON doclock_c_things((body -> 'n'))");
   EXPECT_EQ(things.Insert("1", {{"n", 1}}).status, OpStatus::kDone);
   const SaveOp second = things.Insert("2", {{"n", 1}});
@@ -401,7 +376,7 @@ TEST_F(PostgresqlStore, NamesTheUsersOwnUniqueIndex) {
 }
 
 TEST_F(PostgresqlStore, RowsCanBeReadAndFencedInSql) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const AcquireOp grant = things.Create("42", {{"n", 7}}, {.owner = "ann"});
   EXPECT_EQ(schema_.raw().Run("SELECT body ->> 'n' || ' ' || (lock_owner ->> 'name') FROM"
                               " doclock_c_things WHERE key_text = '42' AND lock_version = " +
@@ -410,7 +385,7 @@ TEST_F(PostgresqlStore, RowsCanBeReadAndFencedInSql) {
 }
 
 TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const AcquireOp grant = things.Create("42");
   const auto holds = [&] {
     return schema_.raw().Run("WITH held AS (" + PostgresqlFence("things", "42", grant.version) +
@@ -428,7 +403,7 @@ TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
 
 /// A share leaves the fence of the exclusive grant before it, and has a lock id too.
 TEST_F(PostgresqlStore, AFenceInSqlDoesNotHoldOnceSomebodyHasAShare) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   for (const char* const key : {"over", "released"}) {
     SCOPED_TRACE(key);
     const AcquireOp grant = things.Create(key);
@@ -446,7 +421,7 @@ TEST_F(PostgresqlStore, AFenceInSqlDoesNotHoldOnceSomebodyHasAShare) {
 }
 
 TEST_F(PostgresqlStore, FencesKeysOfAnyKind) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   const Key keys[] = {Key("it's \\ \1"), Key(std::string(1, '\0')), Key(-7), Key(NewUuid())};
   for (const Key& key : keys) {
     const AcquireOp grant = things.Create(key);
@@ -472,10 +447,10 @@ TEST_F(PostgresqlStore, UsesTablesThatAnotherUserMade) {
   {
     const auto store = OpenPostgresqlStore(schema_.url() + "&user=" + user);
     EXPECT_THAT(store->ListCollections(10s), UnorderedElementsAre(name, "things"));
-    EXPECT_EQ(Things(*store, name).Insert("42", {}).status, OpStatus::kDone);
-    EXPECT_THROW(Things(*store, "others"), StoreException);
+    EXPECT_EQ(Things(store, name).Insert("42", {}).status, OpStatus::kDone);
+    EXPECT_THROW(Things(store, "others"), StoreException);
     const IndexSpec index{.fields = {"n"}};
-    Client things = Things(*store);
+    Client things = Things(store);
     try {
       store->EnsureIndex(things.collection(), index);
       FAIL() << "the table is not the user's";
@@ -490,7 +465,7 @@ TEST_F(PostgresqlStore, UsesTablesThatAnotherUserMade) {
 }
 
 TEST_F(PostgresqlStore, CallsForWhichTheServerTakesNoConnectionWaitForOthers) {
-  Things(*store_);
+  Things(store_);
   const std::string schema = schema_.raw().Run("SELECT current_schema()"), user = "user_" + schema;
   schema_.raw().Run("CREATE ROLE " + user + " LOGIN CONNECTION LIMIT 4; GRANT USAGE ON SCHEMA " +
                     schema + " TO " + user +
@@ -498,7 +473,7 @@ TEST_F(PostgresqlStore, CallsForWhichTheServerTakesNoConnectionWaitForOthers) {
                     " TO " + user);
   {
     const auto store = OpenPostgresqlStore(schema_.url() + "&user=" + user);
-    const Client things = Things(*store);
+    const Client things = Things(store);
     std::atomic<int> done = 0;
     std::vector<std::jthread> callers;
     for (int i = 0; i < 12; ++i) {
@@ -532,7 +507,7 @@ TEST_F(PostgresqlStore, ACallForWhichTheServerTakesNoConnectionTriesAgain) {
 }
 
 TEST_F(PostgresqlStore, MakesIndexesForSearches) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   for (int i = 0; i < 2; ++i) things.EnsureIndex({.fields = {"a.it's", "n", "_id"}});
   EXPECT_EQ(things.Insert("1", {{"n", 1}}).status, OpStatus::kDone);
   EXPECT_EQ(things.Insert("2", {{"n", 1}}).status, OpStatus::kDone);
@@ -565,7 +540,7 @@ TEST_F(PostgresqlStore, ComparesAsFiltersDo) {
                                    true,
                                    Date(Date::TimePoint(5ms)),
                                    Date(Date::TimePoint(-70ms))};
-  Client things = Things(*store_);
+  Client things = Things(store_);
   std::vector<nlohmann::json> bodies{{{"v", {1}}}, {{"other", 1}}};
   for (const auto& value : values) {
     if (value != std::string(1, '\0')) bodies.push_back({{"v", value}});
@@ -585,7 +560,7 @@ TEST_F(PostgresqlStore, ComparesAsFiltersDo) {
 }
 
 TEST_F(PostgresqlStore, ReadsAndFindsWhatSqlWritesIntoABody) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   for (const nlohmann::json& balance : {nlohmann::json(0.0), nlohmann::json(-0.0)}) {
     const Key key(NewUuid());
     ASSERT_EQ(things.Insert(key, {{"balance", balance}, {"state", "new"}}).status, OpStatus::kDone);
@@ -597,7 +572,7 @@ TEST_F(PostgresqlStore, ReadsAndFindsWhatSqlWritesIntoABody) {
 }
 
 TEST_F(PostgresqlStore, KeepsTheDigitsThatSqlWrites) {
-  Client things = Things(*store_);
+  Client things = Things(store_);
   ASSERT_EQ(things.Insert("1", {{"n", 0}}).status, OpStatus::kDone);
   schema_.raw().Run(
       "UPDATE doclock_c_things SET body = body || '{\"price\": 12345678901234567.89,"
@@ -644,7 +619,7 @@ TEST_F(PostgresqlStore, GoesOnWhereItWasOpenedWhateverTheEnvironmentSaysLater) {
   Variable settings("PGOPTIONS", "-csearch_path=" + name);
   const Variable program("PGAPPNAME", name);
   const auto store = OpenPostgresqlStore("postgresql://");
-  Client things = Things(*store);
+  Client things = Things(store);
   EXPECT_EQ(things.Insert("42", {}).status, OpStatus::kDone);
   for (Variable& variable : variables) variable.Unset();
   settings.Unset();
@@ -771,7 +746,7 @@ TEST_F(PostgresqlStore, WhatARoleSetsEndsNoSession) {
   for (const char* const one : {"%20-cstatement_timeout%3D1ms", "%20-cexit_on_error%3Don"}) {
     const auto store =
         OpenPostgresqlStore(schema_.url() + one + "%20-cdefault_transaction_read_only%3Don");
-    Client ours = Things(*store);
+    Client ours = Things(store);
     schema_.raw().Run("CREATE UNIQUE INDEX IF NOT EXISTS one_n ON doclock_c_things((body -> 'n'))");
     EXPECT_EQ(ours.Insert(one, {{"n", one}}).status, OpStatus::kDone);
     EXPECT_EQ(ours.Insert("other", {{"n", one}}).status, OpStatus::kConflict);

@@ -58,7 +58,7 @@ class PostgresqlSynchronous : public ::testing::Test {
 /// In one statement, and in a transaction that grants the lock to a waiter.
 TEST_F(PostgresqlSynchronous, ACommitWhoseWaitForAStandbyIsCancelledIsInDoubt) {
   const auto store = OpenPostgresqlStore(schema_.url() + "%20-cclient_min_messages%3Derror");
-  conformance::Client things(*store, store->Open("things", {}, conformance::kTtl));
+  conformance::Client things(store);
   for (const bool has_waiter : {false, true}) {
     SCOPED_TRACE(has_waiter);
     const Key key(has_waiter ? "43" : "42");
@@ -66,9 +66,7 @@ TEST_F(PostgresqlSynchronous, ACommitWhoseWaitForAStandbyIsCancelledIsInDoubt) {
     if (has_waiter) {
       ASSERT_TRUE(things.Acquire(key, {.queue_for = conformance::kTtl}).queued);
     }
-    WriteOp release(things.collection(), key);
-    release.write = WriteKind::kRelease;
-    release.lock_id = held.grant.lock_id;
+    WriteOp release = things.ReleaseOf(key, held.grant.lock_id);
     StoreOp* const releasing[] = {&release};
     Wait();
     {

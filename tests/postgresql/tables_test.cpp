@@ -35,7 +35,7 @@ std::string RandomText(std::size_t size) {
 /// Tables that another program made or changed.
 class PostgresqlStoreTables : public ::testing::Test {
  protected:
-  Client Things() { return {*store_, store_->Open("things", {}, kTtl)}; }
+  Client Things() { return Client(store_); }
   /// Makes the table of `things`, and changes it.
   void Make(const std::string& changes) {
     schema_.raw().Run(
@@ -95,12 +95,8 @@ TEST_F(PostgresqlStoreTables, WithATriggerFailOnlyTheOperationsItRefuses) {
   things.Insert("42", {{"n", 1}});
   AddTrigger("UPDATE");
   const Key kept("42"), free("43");
-  AcquireOp refused(things.collection(), kept), fresh(things.collection(), free);
-  for (AcquireOp* const op : {&refused, &fresh}) {
-    op->grant.lock_id = NewUuid();
-    op->grant.ttl = kTtl;
-    op->insert = MakeBody({});
-  }
+  AcquireOp refused = things.AcquireOf(kept, {.insert = MakeBody({})});
+  AcquireOp fresh = things.AcquireOf(free, {.insert = MakeBody({})});
   things.Execute({&refused, &fresh});
   ExpectRefusedForATrigger(refused);
   EXPECT_EQ(fresh.status, OpStatus::kDone);
@@ -224,7 +220,7 @@ TEST_F(PostgresqlStoreTables, AreIndexedWithoutKeepingWritersWaiting) {
 }
 
 TEST_F(PostgresqlStoreTables, OfACollectionWhoseNameEndsInAPointHaveIndexes) {
-  Client things(*store_, store_->Open("things.", {}, kTtl));
+  Client things(store_, "things.");
   things.EnsureIndex({.fields = {"n"}});
   EXPECT_EQ(things.Insert("42", {{"n", 1}}).status, OpStatus::kDone);
 }

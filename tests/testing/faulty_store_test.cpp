@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <climits>
 #include <new>
 
+#include "conformance/suite/client.h"
 #include "doclock/memory_store.h"
-#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 
 namespace doclock::testing {
@@ -18,57 +17,44 @@ using Kind = Fault::Kind;
 
 class FaultyStoreTest : public ::testing::Test {
  protected:
-  /// Runs one operation and returns its status.
-  OpStatus Execute(StoreOp& op) {
-    const std::array<StoreOp*, 1> batch{&op};
-    store_.Execute(batch, 1s);
-    return op.status;
-  }
   AcquireOp AcquireOf(const Key& key) {
-    AcquireOp op(*collection_, key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 30s;
-    op.insert = Body::FromJson({{"a", 1}});
-    return op;
+    return things_.AcquireOf(key, {.insert = Body::FromJson({{"a", 1}})});
   }
   OpStatus Acquire(const Key& key) {
     AcquireOp op = AcquireOf(key);
-    return Execute(op);
+    things_.Execute(op);
+    return op.status;
   }
   /// The document in the wrapped store.
   bool Exists(const Key& key) {
-    ReadOp op(*collection_, key);
-    const std::array<StoreOp*, 1> batch{&op};
-    inner_->Execute(batch, 1s);
-    return op.status == OpStatus::kDone;
+    return conformance::Client(inner_).Read(key).status == OpStatus::kDone;
   }
 
   std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
   std::shared_ptr<Store> inner_ = OpenMemoryStore({.clock = clock_});
-  FaultyStore store_{inner_};
+  std::shared_ptr<FaultyStore> faulty_ = std::make_shared<FaultyStore>(inner_);
+  FaultyStore& store_ = *faulty_;
+  conformance::Client things_{faulty_};
   const Key key_{"42"};  // operations point at their key
-  std::shared_ptr<Collection> collection_ = store_.Open("things", {}, 30s);
 };
 
 TEST_F(FaultyStoreTest, WithoutFaultsItIsTheInnerStore) {
   EXPECT_EQ(Acquire("42"), OpStatus::kDone);
   EXPECT_EQ(Acquire("42"), OpStatus::kBusy);
   EXPECT_EQ(store_.traits().immediate, inner_->traits().immediate);
-  EXPECT_EQ(store_.Find("things"), collection_);
+  EXPECT_EQ(store_.Find("things").get(), &things_.collection());
   StealLock(store_, "things", "42");
   ExpireLock(store_, "things", "42");
-  EXPECT_EQ(store_.Purge(*collection_, 10, 1s), 1);
-  int rows = 0;
-  store_.Query(
-      *collection_, Filter(), [&](QueryRow&&) { return ++rows > 0; }, 1s);
-  EXPECT_EQ(rows, 1);
-  store_.EnsureIndex(*collection_, {{"a"}, false});
+  EXPECT_EQ(things_.Purge(), 1);
+  EXPECT_EQ(things_.Query(Filter()).size(), 1U);
+  things_.EnsureIndex({{"a"}, false});
 }
 
 TEST_F(FaultyStoreTest, AnErrorBeforeHasNoEffect) {
   store_.Inject({.kind = Kind::kErrorBefore});
   AcquireOp op = AcquireOf(key_);
-  ASSERT_EQ(Execute(op), OpStatus::kFailed);
+  things_.Execute(op);
+  ASSERT_EQ(op.status, OpStatus::kFailed);
   EXPECT_EQ(op.detail->code, Errc::kUnavailable);
   EXPECT_FALSE(Exists("42"));
   EXPECT_EQ(Acquire("42"), OpStatus::kDone);
@@ -77,7 +63,8 @@ TEST_F(FaultyStoreTest, AnErrorBeforeHasNoEffect) {
 TEST_F(FaultyStoreTest, ARefusalHasNoEffect) {
   store_.Inject({.kind = Kind::kRefused});
   AcquireOp op = AcquireOf(key_);
-  ASSERT_EQ(Execute(op), OpStatus::kFailed);
+  things_.Execute(op);
+  ASSERT_EQ(op.status, OpStatus::kFailed);
   EXPECT_EQ(op.detail->code, Errc::kRefused);
   EXPECT_FALSE(Exists("42"));
 }
@@ -91,7 +78,8 @@ TEST_F(FaultyStoreTest, ALostRequestIsInDoubtWithoutEffect) {
 TEST_F(FaultyStoreTest, ALostReplyIsInDoubtWithEffect) {
   store_.Inject({.kind = Kind::kLostAfter});
   AcquireOp op = AcquireOf(key_);
-  ASSERT_EQ(Execute(op), OpStatus::kInDoubt);
+  things_.Execute(op);
+  ASSERT_EQ(op.status, OpStatus::kInDoubt);
   EXPECT_EQ(op.version, 0) << "the caller must not see what it was not told";
   EXPECT_FALSE(op.body);
   EXPECT_TRUE(Exists("42"));
@@ -111,45 +99,32 @@ TEST_F(FaultyStoreTest, ALateEffectComesWhenItIsReleased) {
 }
 
 TEST_F(FaultyStoreTest, ALateHandOverKeepsItsGrant) {
-  const Key& key = key_;
-  AcquireOp grant = AcquireOf(key);
-  Execute(grant);
+  AcquireOp grant = AcquireOf(key_);
+  things_.Execute(grant);
   store_.Inject({.kind = Kind::kLate, .op = OpKind::kWrite});
   const Uuid next_id = NewUuid();
   {
     GrantRequest next;
     next.lock_id = next_id;
     next.ttl = 30s;
-    WriteOp release(*collection_, key);
-    release.lock_id = grant.grant.lock_id;
-    release.expected = 1;
-    release.next = &next;
-    EXPECT_EQ(Execute(release), OpStatus::kInDoubt);
+    EXPECT_EQ(things_.Release(key_, grant.grant.lock_id, {.expected = 1, .next = &next}).status,
+              OpStatus::kInDoubt);
   }
   store_.ReleaseLate();
-  ReadOp read(*collection_, key);
-  Execute(read);
-  EXPECT_EQ(read.lock_id, next_id);
+  EXPECT_EQ(things_.Read(key_).lock_id, next_id);
 }
 
 TEST_F(FaultyStoreTest, EveryKindOfOperationCanComeLate) {
-  const Key key("42");
   store_.Inject({.kind = Kind::kLate, .times = INT_MAX});
-  AcquireOp acquire = AcquireOf(key);
-  Execute(acquire);
-  RenewOp renew(*collection_, key);
-  renew.lock_id = acquire.grant.lock_id;
-  renew.ttl = 60s;
-  Execute(renew);
-  ReadOp unread(*collection_, key);
-  Execute(unread);
-  SaveOp save(*collection_, key);
-  save.save = SaveKind::kErase;
-  Execute(save);
+  AcquireOp acquire = AcquireOf(key_);
+  things_.Execute(acquire);
+  things_.Renew("42", acquire.grant.lock_id, 60s);
+  things_.Read("42");
+  things_.Erase("42");
   store_.Heal();
   EXPECT_EQ(store_.ReleaseLate(), 4);
-  ReadOp read(*collection_, key);
-  ASSERT_EQ(Execute(read), OpStatus::kDone) << "an erase does not take a live lock's document";
+  const ReadOp read = things_.Read("42");
+  ASSERT_EQ(read.status, OpStatus::kDone) << "an erase does not take a live lock's document";
   EXPECT_EQ(read.remaining, 60s);
 }
 
@@ -157,8 +132,7 @@ TEST_F(FaultyStoreTest, AThrowHasNoEffectOnTheWholeBatch) {
   store_.Inject({.kind = Kind::kThrow, .key = Key("2")});
   const Key one("1"), two("2");
   AcquireOp first = AcquireOf(one), second = AcquireOf(two);
-  const std::array<StoreOp*, 2> batch{&first, &second};
-  EXPECT_THROW(store_.Execute(batch, 1s), std::bad_alloc);
+  EXPECT_THROW(things_.Execute({&first, &second}), std::bad_alloc);
   EXPECT_FALSE(Exists("1"));
   EXPECT_FALSE(Exists("2"));
 }
@@ -166,9 +140,7 @@ TEST_F(FaultyStoreTest, AThrowHasNoEffectOnTheWholeBatch) {
 TEST_F(FaultyStoreTest, AFaultStrikesOnlyWhatItNames) {
   store_.Inject({.kind = Kind::kErrorBefore, .op = OpKind::kAcquire, .key = Key("2")});
   EXPECT_EQ(Acquire("1"), OpStatus::kDone);
-  const Key two("2");
-  ReadOp read(*collection_, two);
-  EXPECT_EQ(Execute(read), OpStatus::kMissing);
+  EXPECT_EQ(things_.Read("2").status, OpStatus::kMissing);
   EXPECT_EQ(Acquire("2"), OpStatus::kFailed);
   EXPECT_EQ(Acquire("2"), OpStatus::kDone);
 }
@@ -177,8 +149,7 @@ TEST_F(FaultyStoreTest, AFaultSpoilsNoNeighbourInTheBatch) {
   store_.Inject({.kind = Kind::kLostBefore, .key = Key("2")});
   const Key one("1"), two("2"), three("3");
   AcquireOp first = AcquireOf(one), second = AcquireOf(two), third = AcquireOf(three);
-  const std::array<StoreOp*, 3> batch{&first, &second, &third};
-  store_.Execute(batch, 1s);
+  things_.Execute({&first, &second, &third});
   EXPECT_EQ(first.status, OpStatus::kDone);
   EXPECT_EQ(second.status, OpStatus::kInDoubt);
   EXPECT_EQ(third.status, OpStatus::kDone);
@@ -204,9 +175,7 @@ TEST_F(FaultyStoreTest, ItCountsWhatItSees) {
   store_.Inject({.kind = Kind::kErrorBefore});
   Acquire("1");
   Acquire("1");
-  const Key key("1");
-  ReadOp read(*collection_, key);
-  Execute(read);
+  things_.Read("1");
   EXPECT_EQ(store_.Count(OpKind::kAcquire), 2);
   EXPECT_EQ(store_.Count(OpKind::kRead), 1);
   EXPECT_EQ(store_.Count(OpKind::kSave), 0);
@@ -230,7 +199,7 @@ TEST_F(FaultyStoreTest, AHookSeesEachCallBeforeItIsExecuted) {
 
 TEST_F(FaultyStoreTest, HintsCanBeDropped) {
   int hints = 0;
-  const auto subscription = store_.Watch(*collection_, [&](const LockHint&) { ++hints; });
+  const auto subscription = store_.Watch(things_.collection(), [&](const LockHint&) { ++hints; });
   Acquire("42");
   store_.DropHints(true);
   BreakLock(store_, "things", "42");
@@ -244,14 +213,7 @@ TEST_F(FaultyStoreTest, HintsCanBeDropped) {
 TEST_F(FaultyStoreTest, FaultsStrikeTheNextDocumentToo) {
   Acquire("42");
   ExpireLock(store_, "things", "42");
-  const auto next = [&] {
-    Key key;
-    AcquireOp op(*collection_, key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 30s;
-    store_.AcquireNext(Filter(), op, key, 1s);
-    return op.status;
-  };
+  const auto next = [&] { return things_.AcquireNext(Filter()).status; };
   for (const Kind kind : {Kind::kErrorBefore, Kind::kLostBefore, Kind::kLate}) {
     store_.Inject({.kind = kind});
     EXPECT_NE(next(), OpStatus::kDone);
@@ -271,9 +233,7 @@ TEST_F(FaultyStoreTest, OfTheNextDocumentOnlyALostReplyTellsTheKey) {
     store_.Inject({.kind = kind});
     const Key unknown;
     Key key;
-    AcquireOp op(*collection_, unknown);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 30s;
+    AcquireOp op = things_.AcquireOf(unknown);
     store_.AcquireNext(Filter(), op, key, 1s);
     EXPECT_EQ(op.status, OpStatus::kInDoubt);
     EXPECT_EQ(op.key == &key, kind == Kind::kLostAfter);
@@ -283,11 +243,9 @@ TEST_F(FaultyStoreTest, OfTheNextDocumentOnlyALostReplyTellsTheKey) {
 
 TEST_F(FaultyStoreTest, AReadWhoseReplyIsLostLeavesNoDoubt) {
   Acquire("42");
-  const Key key("42");
   for (const Kind kind : {Kind::kLostBefore, Kind::kLate, Kind::kLostAfter}) {
     store_.Inject({.kind = kind});
-    ReadOp read(*collection_, key);
-    Execute(read);
+    const ReadOp read = things_.Read("42");
     EXPECT_EQ(read.status, OpStatus::kFailed);
     EXPECT_EQ(read.detail->code, Errc::kUnavailable);
   }

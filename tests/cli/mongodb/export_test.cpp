@@ -12,11 +12,7 @@ using ::testing::HasSubstr;
 class MongodbExportTest : public CliTest {
  protected:
   void SetUp() override { store = "DOCLOCK_STORE=" + database_.uri(); }
-  void Insert(const mongodb::Doc& document) {
-    mongodb::Doc command;
-    command.Add("insert", "things").Add("documents", mongodb::Array().Add(document));
-    database_.Run(command);
-  }
+  void Insert(const mongodb::Doc& document) { database_.Insert("things", document); }
 
   mongo_test::Database database_{mongo_test::SetUri()};
 };

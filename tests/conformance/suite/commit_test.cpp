@@ -199,8 +199,7 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
       backend().open_another ? backend().open_another() : backend().store;
   std::atomic<int> most_tries = 100'000;
   const auto transfer = [&](int number) {
-    Store& mine = number % 2 == 0 ? store() : *another;
-    Client client = Open(mine, "things");
+    Client client(number % 2 == 0 ? backend().store : another);
     for (int done = 0; done < kTransfers && --most_tries > 0;) {
       const int from = (number + done) % kAccounts, to = (from + 1 + number % 2) % kAccounts;
       const Key from_key = from, to_key = to;
@@ -314,7 +313,7 @@ TEST_P(Commits, NoReadShowsHalfOfATransfer) {
   constexpr int kAccounts = 40, kReads = 100;
   const std::shared_ptr<Store> another =
       backend().open_another ? backend().open_another() : backend().store;
-  Client their_things = Open(*another, "things"), their_others = Open(*another, "others");
+  Client their_things(another), their_others(another, "others");
   std::vector<Account> accounts, theirs;
   for (int i = 0; i < kAccounts; ++i) {
     accounts.push_back({i % 2 == 0 ? things_ : others_, i});

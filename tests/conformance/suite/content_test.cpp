@@ -56,10 +56,7 @@ TEST_P(StoreConformance, ANumberThatChangesItsKindOnlyIsWritten) {
     const Json before = Numbers(pair[0]), after = Numbers(pair[1]);
     const SaveOp made = things_.Insert(key, before);
     ASSERT_EQ(made.status, OpStatus::kDone);
-    SaveOp save(things_.collection(), key);
-    save.expected = made.version;
-    save.born = made.born;
-    save.write_id = FreshId();
+    SaveOp save = things_.SaveOf(SaveKind::kReplace, key, made.version, made.born);
     save.base = made.body;
     save.body = MakeBody(after);
     StoreOp* one = &save;
@@ -67,9 +64,7 @@ TEST_P(StoreConformance, ANumberThatChangesItsKindOnlyIsWritten) {
     ASSERT_EQ(save.status, OpStatus::kDone);
     const AcquireOp grant = things_.Acquire(key);
     EXPECT_TRUE(IsSame(grant.body.json(), after)) << pair[0] << " to " << pair[1];
-    WriteOp write(things_.collection(), key);
-    write.lock_id = grant.grant.lock_id;
-    write.expected = grant.version;
+    WriteOp write = things_.ReleaseOf(key, grant.grant.lock_id, {.expected = grant.version});
     write.base = grant.body;
     write.body = MakeBody(before);
     one = &write;
@@ -208,13 +203,10 @@ TEST_P(StoreConformance, OwnersKeepWhatTheySay) {
   holder.host = "host.example";
   holder.pid = 4711;
   Key key("42");
-  AcquireOp op(things_.collection(), key);
-  op.grant.lock_id = FreshId();
-  op.grant.ttl = kTtl;
+  AcquireOp op = things_.AcquireOf(key);
   op.grant.owner = std::make_shared<const LockHolder>(holder);
   op.insert = MakeBody(Json::object());
-  const std::array<StoreOp*, 1> batch{&op};
-  store().Execute(batch, kBudget);
+  things_.Execute(op);
   const ReadOp read = things_.Read("42");
   EXPECT_EQ(read.holder.name, holder.name);
   EXPECT_EQ(read.holder.host, holder.host);

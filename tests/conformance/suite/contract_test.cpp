@@ -33,14 +33,9 @@ TEST_P(StoreConformance, TextThatIsNotUtf8IsRefused) {
 
 TEST_P(StoreConformance, TextThatIsNotUtf8SpoilsNoBatch) {
   const Key keys[] = {"bad", "good"};
-  SaveOp bad(things_.collection(), keys[0]), good(things_.collection(), keys[1]);
-  for (SaveOp* op : {&bad, &good}) {
-    op->save = SaveKind::kInsert;
-    op->write_id = FreshId();
-    op->body = MakeBody({{"a", op == &bad ? kBadText : "good"}});
-  }
-  StoreOp* const batch[] = {&good, &bad};
-  store().Execute(batch, kBudget);
+  SaveOp bad = things_.InsertOf(keys[0], {{"a", kBadText}});
+  SaveOp good = things_.InsertOf(keys[1], {{"a", "good"}});
+  things_.Execute({&good, &bad});
   ExpectRefused(bad);
   EXPECT_EQ(good.status, OpStatus::kDone);
 }

@@ -49,9 +49,7 @@ class SearchesInVain : public StoreConformance {
  protected:
   std::optional<std::chrono::milliseconds> FreeIn(const Filter& filter, bool asks = true) {
     Key key;
-    AcquireOp op(things_.collection(), key);
-    op.grant.lock_id = FreshId();
-    op.grant.ttl = kTtl;
+    AcquireOp op = things_.AcquireOf(key);
     op.asks_free_in = asks;
     store().AcquireNext(filter, op, key, kBudget);
     EXPECT_EQ(op.status, OpStatus::kMissing);

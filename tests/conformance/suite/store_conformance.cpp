@@ -15,11 +15,13 @@ Json Backend::Kept(Json value) const {
   return value;
 }
 
-StoreConformance::StoreConformance()
-    : backend_(GetParam().make()), things_(Open(*backend_.store, "things")) {}
+StoreConformance::StoreConformance() : backend_(GetParam().make()), things_(backend_.store) {}
 
-Client StoreConformance::Open(Store& store, const std::string& name) {
-  return {store, store.Open(name, {}, kTtl)};
+const OpDetail& DetailOf(const StoreOp& op) {
+  static const OpDetail none;
+  EXPECT_TRUE(op.detail) << "a result that is " << ::testing::PrintToString(op.status)
+                         << " lacks its detail";
+  return op.detail ? *op.detail : none;
 }
 
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& kind) { return kind.param.name; }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -13,18 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include "doclock/store.h"
-#include "doclock/testing/intervene.h"
+#include "client.h"
 #include "doclock/testing/manual_clock.h"
 
 namespace doclock::conformance {
 
-using namespace std::chrono_literals;
-using Json = nlohmann::json;
 using testing::ManualClock;
-
-inline constexpr std::chrono::milliseconds kTtl = 30s;
-inline constexpr std::chrono::milliseconds kBudget = 2min;
 
 /// A store under test: empty, and with a clock that the test moves.
 struct Backend {
@@ -102,14 +97,6 @@ std::vector<StoreKind> LocalStores();
 /// For INSTANTIATE_TEST_SUITE_P.
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& kind);
 
-/// A fresh id.
-Uuid FreshId();
-
-/// `{}` is an empty document (to nlohmann it is a null).
-inline Body MakeBody(Json tree) {
-  return Body::FromJson(tree.is_null() ? Json::object() : std::move(tree));
-}
-
 /// The detail of an operation that was not done. If it has none, the test fails, and it is an empty
 /// one.
 const OpDetail& DetailOf(const StoreOp& op);
@@ -124,85 +111,6 @@ bool IsSoon(const Condition& is_true, std::chrono::milliseconds patience = 1s) {
   return is_true();
 }
 
-/// The options of an acquire.
-struct AcquireArgs {
-  Uuid id = FreshId();
-  Body insert = {};
-  std::chrono::milliseconds ttl = kTtl;
-  std::string owner = {};
-  std::chrono::milliseconds min_hold = 0ms;
-  std::string group = {};
-  LockMode mode = LockMode::kExclusive;
-  int max_holders = kMaxHolders;
-  std::chrono::milliseconds queue_for = 0ms;
-};
-
-/// The options of a write under the lock.
-struct WriteArgs {
-  std::int64_t expected = kAnyVersion;
-  Body body = {};
-  bool merge = false;
-  std::chrono::milliseconds ttl = kTtl;
-  const GrantRequest* next = nullptr;
-  LockMode mode = LockMode::kExclusive;
-};
-
-/// Short ways to call a store; most execute one operation. `key` of a result is not to be used.
-class Client {
- public:
-  Client(Store& store, std::shared_ptr<Collection> collection)
-      : store_(store), collection_(std::move(collection)) {}
-
-  AcquireOp Acquire(const Key& key, const AcquireArgs& args = {});
-  /// As Acquire, and makes the document.
-  AcquireOp Create(const Key& key, Json tree = Json::object(), AcquireArgs args = {});
-  RenewOp Renew(const Key& key, const Uuid& id, std::chrono::milliseconds ttl = kTtl,
-                LockMode mode = LockMode::kExclusive);
-  WriteOp Write(const Key& key, WriteKind kind, const Uuid& id, const WriteArgs& args = {});
-  WriteOp Release(const Key& key, const Uuid& id, const WriteArgs& args = {}) {
-    return Write(key, WriteKind::kRelease, id, args);
-  }
-  /// Releases what was granted, by its version.
-  WriteOp Release(const Key& key, const AcquireOp& grant, Body body = {});
-  SaveOp Insert(const Key& key, Json tree) { return InsertBody(key, MakeBody(std::move(tree))); }
-  SaveOp InsertBody(const Key& key, Body body);
-  SaveOp Replace(const Key& key, std::int64_t version, const Uuid& born, Json tree);
-  SaveOp Erase(const Key& key, std::int64_t version = kAnyVersion, const Uuid& born = {});
-  ReadOp Read(const Key& key);
-  /// The keys a query shows, in its order.
-  std::vector<Key> Query(const Filter& filter);
-  std::vector<QueryRow> Rows(const Filter& filter);
-  struct Next {
-    OpStatus status;
-    Key key;
-    Uuid id;
-    AcquireOp op;
-  };
-  Next AcquireNext(const Filter& filter);
-  /// Several operations in one call.
-  void Execute(const std::vector<StoreOp*>& ops);
-  void Commit(CommitOp& commit) { store_.Commit(commit, kBudget); }
-  void EnsureIndex(const IndexSpec& index) { store_.EnsureIndex(*collection_, index); }
-  void ReadTogether(const std::vector<StoreOp*>& reads) { store_.ReadTogether(reads, kBudget); }
-  /// All pages of them.
-  std::vector<LockRow> Locks(const LockQuery& query = {});
-  void Expire(const Key& key) { testing::ExpireLock(store_, collection_->name(), key); }
-  void Break(const Key& key) { testing::BreakLock(store_, collection_->name(), key); }
-  void Steal(const Key& key) { testing::StealLock(store_, collection_->name(), key); }
-  std::int64_t Purge(std::int64_t limit = 1000) {
-    return store_.Purge(*collection_, limit, kBudget);
-  }
-  Store& store() { return store_; }
-  Collection& collection() { return *collection_; }
-  [[nodiscard]] StoreTraits traits() const { return store_.traits(); }
-
- private:
-  void Run(StoreOp& op) { Execute({&op}); }
-
-  Store& store_;
-  std::shared_ptr<Collection> collection_;
-};
-
 /// The suite. One collection, "things", is open.
 class StoreConformance : public ::testing::TestWithParam<StoreKind> {
  protected:
@@ -211,9 +119,8 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
   StoreTime clock() { return StoreTime(backend_); }
   Store& store() { return *backend_.store; }
   Backend& backend() { return backend_; }
-  /// A client of another collection, of another store.
-  Client Open(const std::string& name) { return Open(store(), name); }
-  static Client Open(Store& store, const std::string& name);
+  /// A client of another collection.
+  Client Open(const std::string& name) { return Client(backend_.store, name); }
 
   Backend backend_;
   Client things_;
@@ -227,7 +134,7 @@ class OnTwoStores : public Suite {
     if (!this->backend().open_another) GTEST_SKIP() << "this store belongs to one process";
     Suite::SetUp();
     other_store_ = this->backend().open_another();
-    others_ = std::make_unique<Client>(this->Open(*other_store_, "things"));
+    others_ = std::make_unique<Client>(other_store_);
   }
 
   std::shared_ptr<Store> other_store_;
@@ -237,6 +144,10 @@ class OnTwoStores : public Suite {
 }  // namespace doclock::conformance
 
 namespace doclock {
-void PrintTo(OpStatus status, std::ostream* out);
+inline void PrintTo(OpStatus status, std::ostream* out) {
+  static constexpr std::array kNames{"pending",  "done", "busy",   "missing",
+                                     "conflict", "lost", "failed", "in doubt"};
+  *out << kNames.at(static_cast<std::size_t>(status));
+}
 inline void PrintTo(const Key& key, std::ostream* out) { *out << key.ToString(); }
 }  // namespace doclock

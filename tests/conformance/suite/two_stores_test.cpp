@@ -89,7 +89,7 @@ TEST_P(TwoStores, OneThatMayNotCreateOpensWhatThereIs) {
   things_.Insert("42", {});
   const std::shared_ptr<Store> existing = backend().open_existing();
   EXPECT_EQ(FaultOfExisting(*existing), "");
-  EXPECT_EQ(Open(*existing, "things").Read("42").status, OpStatus::kDone);
+  EXPECT_EQ(Client(existing).Read("42").status, OpStatus::kDone);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, TwoStores, ::testing::ValuesIn(AllStores()), NameOf);

@@ -86,13 +86,7 @@ TEST_F(PatientClosingTest, NoLockIsRenewedAnyMoreWhileItIsClosed) {
 
 /// The first timer of all is a caller's time to wait.
 TEST_F(PatientClosingTest, TheTimersOfRenewalsLeaveThoseOfOthersAlone) {
-  const Key key("a");
-  AcquireOp theirs(*collection, key);
-  theirs.grant.lock_id = NewUuid();
-  theirs.grant.ttl = 1h;
-  theirs.insert = Body::FromJson({{"n", 0}});
-  StoreOp* const ops[] = {&theirs};
-  store->Execute(ops, 1s);
+  Other().Create("a", {{"n", 0}}, {.ttl = 1h});
   const auto waiting = LockLater("a", {.wait = 1min});
   EXPECT_FALSE(waiting->result);
   const Grant held = Lock("b", {.ttl = 30s});

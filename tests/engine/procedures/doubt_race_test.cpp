@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "conformance/suite/client.h"
 #include "doclock/detail/facade.h"
-#include "doclock/testing/intervene.h"
 #include "engine/procedures/procedure.h"
 #include "engine/support/harness.h"
 
@@ -114,101 +114,77 @@ struct World {
     return spec;
   }
 
-  ReadOp Look() const {
-    ReadOp look(*collection, key);
-    Do(look);
-    return look;
-  }
-  void Do(StoreOp& op) const {
-    StoreOp* const ops[] = {&op};
-    memory->Execute(ops, 1s);
-  }
+  ReadOp Look() const { return conformance::Client(memory, "orders").Read(key); }
 };
 
 // ---- The other client -----------------------------------------------------------------------
 
 struct Rival {
-  const World& world;
+  World& world;
+  conformance::Client client{world.memory, "orders"};
   Uuid lock = NewUuid();
 
-  void Force(decltype(testing::BreakLock)& act) const {
+  void Force(decltype(testing::BreakLock)& act) {
     try {
       act(*world.memory, world.collection->name(), world.key);
     } catch (const Error&) {  // nothing to break
     }
   }
-  void Take(LockMode mode = LockMode::kExclusive) const {
-    AcquireOp op(*world.collection, world.key);
-    op.grant.lock_id = lock;
-    op.grant.ttl = 3s;
-    op.grant.mode = mode;
-    world.Do(op);
+  void Take(LockMode mode = LockMode::kExclusive) {
+    client.Acquire(world.key, {.id = lock, .ttl = 3s, .mode = mode});
   }
-  void Write(WriteKind kind, Body body) const {
-    WriteOp op(*world.collection, world.key);
-    op.write = kind;
-    op.lock_id = lock;
-    op.body = std::move(body);
-    op.ttl = 3s;
-    world.Do(op);
-  }
-  void Save(SaveKind kind, Body body) const {
-    const ReadOp seen = world.Look();
-    SaveOp op(*world.collection, world.key);
-    op.save = kind;
-    op.expected = seen.version;
-    op.born = seen.born;
-    op.write_id = NewUuid();
-    op.body = std::move(body);
-    world.Do(op);
+  void Save(SaveKind kind, Body body) {
+    const ReadOp seen = client.Read(world.key);
+    client.Save(kind, world.key, seen.version, seen.born, std::move(body));
   }
 };
 
 struct Move {
   const char* name;
-  void (*make)(const Rival&);
+  void (*make)(Rival&);
 };
 
 constexpr Move kForces[] = {
-    {"", [](const Rival&) {}},
-    {"break, ", [](const Rival& r) { r.Force(testing::BreakLock); }},
-    {"expire, ", [](const Rival& r) { r.Force(testing::ExpireLock); }},
-    {"steal, ", [](const Rival& r) { r.Force(testing::StealLock); }},
+    {"", [](Rival&) {}},
+    {"break, ", [](Rival& r) { r.Force(testing::BreakLock); }},
+    {"expire, ", [](Rival& r) { r.Force(testing::ExpireLock); }},
+    {"steal, ", [](Rival& r) { r.Force(testing::StealLock); }},
 };
 
 constexpr Move kMoves[] = {
-    {"nothing", [](const Rival&) {}},
-    {"lock", [](const Rival& r) { r.Take(); }},
-    {"share", [](const Rival& r) { r.Take(LockMode::kShared); }},
+    {"nothing", [](Rival&) {}},
+    {"lock", [](Rival& r) { r.Take(); }},
+    {"share", [](Rival& r) { r.Take(LockMode::kShared); }},
     {"lock and save",
-     [](const Rival& r) {
+     [](Rival& r) {
        r.Take();
-       r.Write(WriteKind::kCheckpoint, World::N(99));
+       r.client.Write(r.world.key, WriteKind::kCheckpoint, r.lock,
+                      {.body = World::N(99), .ttl = 3s});
      }},
     {"lock and release",
-     [](const Rival& r) {
+     [](Rival& r) {
        r.Take();
-       r.Write(WriteKind::kRelease, World::N(99));
+       r.client.Release(r.world.key, r.lock, {.body = World::N(99), .ttl = 3s});
      }},
     {"lock and discard",
-     [](const Rival& r) {
+     [](Rival& r) {
        r.Take();
-       r.Write(WriteKind::kRelease, Body());
+       r.client.Release(r.world.key, r.lock);
      }},
-    {"save", [](const Rival& r) { r.Save(SaveKind::kReplace, World::N(99)); }},
-    {"erase", [](const Rival& r) { r.Save(SaveKind::kErase, Body()); }},
+    {"save", [](Rival& r) { r.Save(SaveKind::kReplace, World::N(99)); }},
+    {"erase", [](Rival& r) { r.Save(SaveKind::kErase, Body()); }},
     {"erase and make",
-     [](const Rival& r) {
+     [](Rival& r) {
        r.Save(SaveKind::kErase, Body());
        r.Save(SaveKind::kInsert, World::N(99));
      }},
     {"erase, make and lock",
-     [](const Rival& r) {
+     [](Rival& r) {
        r.Save(SaveKind::kErase, Body());
        r.Save(SaveKind::kInsert, World::N(99));
        r.Take();
      }},
-    {"the request arrives", [](const Rival& r) { r.world.store->ReleaseLate(); }},
+    {"the request arrives", [](Rival& r) { r.world.store->ReleaseLate(); }},
 };
 
 // ---- The verbs ------------------------------------------------------------------------------
@@ -411,7 +387,7 @@ void MoveIn(World& w, const Case& c) {
   w.store->OnExecute(
       [&w, &c, lost = search, left = c.moment](std::span<StoreOp* const> ops) mutable {
         if (lost && --left == 0) {
-          const Rival rival{w};
+          Rival rival{w};
           c.force.make(rival);
           c.move.make(rival);
         }

@@ -92,16 +92,9 @@ TEST_F(DoubtTest, ACheckpointIsNotProvedByAVersionThatAnotherProgramHasMoved) {
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kRead || moved) return;
     moved = true;
-    const Key key("a");
     for (std::int64_t version = 1; version <= 2; ++version) {
-      WriteOp foreign(*collection, key);
-      foreign.write = WriteKind::kCheckpoint;
-      foreign.lock_id = id;
-      foreign.expected = version;
-      foreign.ttl = 30s;
-      foreign.body = Body::FromJson({{"n", "foreign"}});
-      StoreOp* const one[] = {&foreign};
-      store->Execute(one, 10s);
+      Other().Write("a", WriteKind::kCheckpoint, id,
+                    {.expected = version, .body = Body::FromJson({{"n", "foreign"}})});
     }
   });
   const auto failure = Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}}));
@@ -122,13 +115,7 @@ TEST_F(DoubtTest, ASaveLostBeforeAnotherOneIsInDoubtNotSuccess) {
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kRead || other_wrote) return;
     other_wrote = true;  // another client is faster than the look
-    SaveOp other(*collection, *ops.front()->key);
-    other.expected = seen.version;
-    other.born = seen.born;
-    other.write_id = NewUuid();
-    other.body = Body::FromJson({{"n", 99}});
-    StoreOp* const one[] = {&other};
-    store->Execute(one, 1s);
+    Other().Replace("a", seen.version, seen.born, {{"n", 99}});
   });
   SaveSpec save;
   save.collection = collection;

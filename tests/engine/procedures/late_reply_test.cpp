@@ -107,14 +107,7 @@ class LateCreationTest : public EngineTest {
       meanwhile();
     };
   }
-  void EraseByAnother() {
-    SaveOp erase(*collection, key);
-    erase.save = SaveKind::kErase;
-    erase.write_id = NewUuid();
-    StoreOp* const one[] = {&erase};
-    store->Execute(one, 1s);
-    EXPECT_EQ(erase.status, OpStatus::kDone);
-  }
+  void EraseByAnother() { EXPECT_EQ(Other().Erase(key).status, OpStatus::kDone); }
   void ExpectInDoubtAndErased(const std::optional<Errc>& code) {
     EXPECT_EQ(code, Errc::kInDoubt);
     EXPECT_EQ(Stored(key).failure->code, Errc::kNotFound);

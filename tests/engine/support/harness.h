@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/suite/client.h"
 #include "doclock/detail/engine.h"
 #include "doclock/lock_manager.h"
 #include "doclock/memory_store.h"
 #include "doclock/testing/faulty_store.h"
-#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "engine/engine.h"
 
@@ -138,12 +138,9 @@ class EngineTest : public ManagerTest {
   ReadResult Stored(const Key& key) { return Read(engine(), *collection, key); }
 
   /// The stored document, whether the manager is closed or not.
-  bool IsLocked(const Key& key) {
-    ReadOp look(*collection, key);
-    StoreOp* const ops[] = {&look};
-    store->Execute(ops, 1s);
-    return look.locked;
-  }
+  bool IsLocked(const Key& key) { return Other().Read(key).locked; }
+  /// One that uses the store by itself.
+  conformance::Client Other() { return conformance::Client(store, "orders"); }
 
   void Strike(Fault::Kind kind, OpKind op, int times = 1) {
     store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});

@@ -40,25 +40,13 @@ class GrantHint : public EngineTest {
     waiting_ = LockLater("a", {.wait = kForever});
     store->Reset();
   }
-  void Execute(StoreOp& op) {
-    StoreOp* const ops[] = {&op};
-    store->Execute(ops, 1s);
-  }
   /// A lock of another process.
   AcquireOp Hold(std::chrono::milliseconds ttl) {
-    AcquireOp op(*collection, key_);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = ttl;
-    op.insert = Body::FromJson({{"n", 0}});
-    Execute(op);
-    return op;
+    return Other().Acquire(key_, {.insert = Body::FromJson({{"n", 0}}), .ttl = ttl});
   }
   /// The other process releases, and the store grants the lock to the waiter. Returns the hint.
   LockHint PassOn() {
-    WriteOp release(*collection, key_);
-    release.lock_id = held_.grant.lock_id;
-    release.body = Body::FromJson({{"n", 7}});
-    Execute(release);
+    Other().Release(key_, held_.grant.lock_id, {.body = Body::FromJson({{"n", 7}})});
     EXPECT_FALSE(told->held_back.empty());
     store->Reset();
     return told->held_back.back();

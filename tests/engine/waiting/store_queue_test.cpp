@@ -48,17 +48,7 @@ class StoreQueueTest : public EngineTest {
   /// An entry of a waiter that will never come.
   void LeaveEntryOfDead(const Key& key, std::chrono::milliseconds length,
                         LockMode mode = LockMode::kExclusive) {
-    AcquireOp op(*collection, key);
-    op.grant.lock_id = NewUuid();
-    op.grant.mode = mode;
-    op.grant.ttl = 30s;
-    op.grant.queue_for = length;
-    Execute(op);
-    EXPECT_TRUE(op.queued);
-  }
-  void Execute(StoreOp& op) {
-    StoreOp* const ops[] = {&op};
-    store->Execute(ops, 1s);
+    EXPECT_TRUE(Other().Acquire(key, {.mode = mode, .queue_for = length}).queued);
   }
   int WaitingInStore(const Key& key) {
     const LockPage page = store->ListLocks(*collection, {.key = key, .unheld = true}, {}, 1s);
@@ -70,11 +60,7 @@ class StoreQueueTest : public EngineTest {
     EXPECT_TRUE(stored.locked);
     EXPECT_LT(lease.deadline(), clock->Now() + StoredLeft(lease.key));
   }
-  std::chrono::milliseconds StoredLeft(const Key& key) {
-    ReadOp look(*collection, key);
-    Execute(look);
-    return look.remaining;
-  }
+  std::chrono::milliseconds StoredLeft(const Key& key) { return Other().Read(key).remaining; }
   static Lease& LeaseOf(const std::shared_ptr<Waiting>& waiting) {
     return *waiting->result->grant.lease;
   }
@@ -440,19 +426,12 @@ TEST_F(StoreQueueTest, AWaiterThatIsStoppedWhenItsAttemptCannotBeginLeavesTheQue
 }
 
 TEST_F(StoreQueueTest, AWaiterThatIsStoppedBeforeItLearnsOfItsGrantPassesItOn) {
-  const Key key("a");
-  AcquireOp hold(*collection, key);
-  hold.grant.lock_id = NewUuid();
-  hold.grant.ttl = 1h;
-  hold.insert = Body::FromJson({{"n", 0}});
-  Execute(hold);
+  const AcquireOp hold = Other().Create("a", {{"n", 0}}, {.ttl = 1h});
   const auto waiting = LockLater("a", {.wait = kForever});
   const auto there = LockThereLater("a", {.wait = kForever});
   EXPECT_EQ(WaitingInStore("a"), 2);
   store->DropHints(true);
-  WriteOp release(*collection, key);
-  release.lock_id = hold.grant.lock_id;
-  Execute(release);
+  Other().Release("a", hold.grant.lock_id);
   EXPECT_EQ(WaitingInStore("a"), 1);
   EXPECT_FALSE(waiting->result);
   CancelAcquire(waiting->handle);

@@ -5,7 +5,7 @@
 
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {
 namespace {
@@ -57,7 +57,7 @@ class CollectionRules : public ::testing::Test {
     return found;
   }
 
-  Documents documents_;
+  mongo_test::Database documents_;
 };
 
 TEST_F(CollectionRules, WhoseDocumentsTheServerDeletesAreRefused) {
@@ -172,7 +172,7 @@ TEST_F(CollectionRules, ThatRecordImagesOfChangesAreOpened) {
 }
 
 TEST(CollectionRulesOf, TheDatabaseThatIsNotReplicatedRefuseAll) {
-  const std::string uri = SharedServerUri();
+  const std::string uri = mongo_test::SetUri();
   const auto at = uri.find("/?");
   const auto store = OpenMongodbStore(uri.substr(0, at + 1) + "local" + uri.substr(at + 1));
   try {

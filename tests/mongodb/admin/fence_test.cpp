@@ -33,35 +33,12 @@ class MongoFence : public ::testing::Test {
   std::optional<std::int64_t> Shown() { return Row().fence; }
   /// A foreign program's change.
   void Change(const std::string& fields) {
-    Doc set, statement, command;
-    bson_concat(set.get(), mongo_docs_test::Parse(fields).get());
-    statement.Add("q", Doc::Of("_id", "a")).Add("u", Doc::Of("$set", set));
-    command.Add("update", "things");
-    command.Add("updates", mongodb::Array().Add(statement));
-    database_.Run(command);
+    database_.Update("things", "a", R"({"$set": )" + fields + "}");
   }
   std::int64_t BytesOf(const std::string& field) {
-    const auto size = [&] {
-      std::int64_t bytes = 0;
-      Doc find;
-      find.Add("find", "things").Add("filter", Doc::Of("_id", "a"));
-      database_.Run(find, [&](const bson_t& reply) {
-        bson_t cursor, doc;
-        bson_iter_t batch, first;
-        ASSERT_TRUE(mongodb::FindDocument(reply, "cursor", cursor));
-        ASSERT_TRUE(mongodb::FindField(cursor, "firstBatch", batch));
-        ASSERT_TRUE(bson_iter_recurse(&batch, &first) && bson_iter_next(&first));
-        ASSERT_TRUE(mongodb::DocumentAt(first, doc));
-        bytes = doc.len;
-      });
-      return bytes;
-    };
+    const auto size = [&] { return std::int64_t{database_.Find("things", Key("a"))->len}; };
     const std::int64_t with = size();
-    Doc statement, command;
-    statement.Add("q", Doc::Of("_id", "a")).Add("u", Doc::Of("$unset", Doc::Of(field, "")));
-    command.Add("update", "things");
-    command.Add("updates", mongodb::Array().Add(statement));
-    database_.Run(command);
+    database_.Update("things", Doc::Of("_id", "a"), Doc::Of("$unset", Doc::Of(field, "")));
     return with - size();
   }
 
@@ -114,10 +91,8 @@ TEST_F(MongoFence, IsKeptByAWriteThatReplacesTheWholeBody) {
   Client client(store_);
   const Key key("a");
   const AcquireOp held = client.Acquire(key, NewUuid());
-  WriteOp save(client.collection(), key);
-  save.write = WriteKind::kCheckpoint;
-  save.lock_id = held.grant.lock_id;
-  save.expected = held.version;
+  WriteOp save =
+      client.WriteOf(key, WriteKind::kCheckpoint, held.grant.lock_id, {.expected = held.version});
   save.fence = held.version;
   save.body = Counted(2);
   save.ttl = kTtl;
@@ -130,8 +105,8 @@ TEST_F(MongoFence, IsKeptByAWriteThatReplacesTheWholeBody) {
 TEST_F(MongoFence, IsUnknownWhereTheWriterDoesNotTellIt) {
   Client client(store_);
   const AcquireOp held = client.Acquire("a", NewUuid());
-  const WriteOp save =
-      client.Write(WriteKind::kCheckpoint, "a", held.grant.lock_id, held.version, Counted(2));
+  const WriteOp save = client.Write("a", WriteKind::kCheckpoint, held.grant.lock_id,
+                                    {.expected = held.version, .body = Counted(2)});
   ASSERT_EQ(save.status, OpStatus::kDone) << Why(save);
   EXPECT_EQ(Shown(), std::nullopt);
 }
@@ -155,11 +130,10 @@ TEST_F(MongoFence, WhateverAnotherProgramWroteThereRefusesNothing) {
 
 TEST_F(MongoFence, IsUnknownOfALockThatOnlyAnotherProgramTook) {
   const auto other = store_->Open("others", {}, kTtl);
-  Doc insert = Doc::Of("insert", "others"), doc = Doc::Of("_id", "x");
+  Doc doc = Doc::Of("_id", "x");
   doc.Add("lockId", NewUuid());
   bson_append_date_time(doc.get(), "lockTime", -1, 4'000'000'000'000);
-  insert.Add("documents", mongodb::Array().Add(doc));
-  database_.Run(insert);
+  database_.Insert("others", doc);
   const LockPage page = store_->ListLocks(*other, {}, "", 10s);
   ASSERT_EQ(page.rows.size(), 1U);
   EXPECT_EQ(page.rows.front().fence, std::nullopt);

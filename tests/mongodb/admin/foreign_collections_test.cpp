@@ -7,7 +7,7 @@
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
 #include "mongodb/bson/uuids.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {
 namespace {
@@ -33,7 +33,7 @@ class ForeignCollections : public ::testing::Test {
     documents_.Run(doc);
   }
 
-  Documents documents_;
+  mongo_test::Database documents_;
   std::shared_ptr<Store> store_ = OpenMongodbStore(documents_.uri());
 };
 

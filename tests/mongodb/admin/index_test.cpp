@@ -6,7 +6,7 @@
 #include "doclock/date.h"
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {
 namespace {
@@ -29,11 +29,7 @@ class IndexUse : public ::testing::Test {
     documents_.Insert("jobs", jobs);
   }
 
-  void Profile(int level) {
-    mongodb::Doc command;
-    command.Add("profile", level);
-    documents_.Run(command);
-  }
+  void Profile(int level) { documents_.Run(mongodb::Doc::Of("profile", level)); }
   /// The profiler's entry for the last command of that name on the jobs.
   BsonPtr Profiled(const std::string& command) {
     mongodb::Doc find;
@@ -60,7 +56,7 @@ class IndexUse : public ::testing::Test {
     EXPECT_LE(bson_iter_as_int64(&iter), most);
   }
 
-  Documents documents_;
+  mongo_test::Database documents_;
   LockManager manager_{OpenMongodbStore(documents_.uri())};
   const LockingRepository<Json> jobs_{manager_, "jobs"};
   const Filter due_ = Filter{}

@@ -12,7 +12,7 @@
 #include "doclock/mongodb_store.h"
 #include "mongodb/bson/lock_fields.h"
 #include "mongodb/support/odd_values.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {
 namespace {
@@ -117,9 +117,9 @@ class OddDocuments : public ::testing::TestWithParam<Base> {
     EXPECT_EQ(seen, keys.size());
   }
 
-  Documents documents_;
+  mongo_test::Database documents_;
   std::shared_ptr<Store> store_ = OpenMongodbStore(documents_.uri());
-  Client things_{*store_, store_->Open("things", {}, conformance::kTtl)};
+  Client things_{store_};
   std::deque<Key> keys_;
   std::map<Key, BsonPtr> before_;
 };
@@ -216,9 +216,9 @@ INSTANTIATE_TEST_SUITE_P(Lock, OddDocuments,
 
 /// A grant that a look precedes, and that names what it has seen.
 TEST(OddLeases, OfFreeDocumentsAreReplacedAfterAMinHold) {
-  Documents documents;
+  mongo_test::Database documents;
   const auto store = OpenMongodbStore(documents.uri());
-  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  Client things{store};
   const LockFieldNames names;
   int count = 0;
   for (const std::string* field : {&names.time, &names.ttl}) {
@@ -262,9 +262,9 @@ class OddKeys : public ::testing::Test {
     return doc;
   }
 
-  Documents documents_;
+  mongo_test::Database documents_;
   std::shared_ptr<Store> store_ = OpenMongodbStore(documents_.uri());
-  Client things_{*store_, store_->Open("things", {}, conformance::kTtl)};
+  Client things_{store_};
 };
 
 TEST_F(OddKeys, PoisonNoSearch) {

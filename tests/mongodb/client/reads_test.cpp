@@ -40,7 +40,7 @@ TEST_P(MongodbReads, AReleaseIsHinted) {
   for (int i = 0; i < 200 && !heard; ++i) {  // the stream may not have begun yet
     const Uuid id = NewUuid();
     client_.Acquire(key, id, Counted(1));
-    client_.Write(WriteKind::kRelease, key, id);
+    client_.Release(key, id);
     std::this_thread::sleep_for(50ms);
   }
   EXPECT_TRUE(heard);

@@ -67,7 +67,8 @@ class RefusingServer {
   /// A checkpoint under some lock.
   WriteOp Write() {
     Client client(OpenMongodbStore(server_.uri()));
-    return client.Write(WriteKind::kCheckpoint, key_, NewUuid(), 1, Counted(1));
+    return client.Write(key_, WriteKind::kCheckpoint, NewUuid(),
+                        {.expected = 1, .body = Counted(1)});
   }
   [[nodiscard]] int writes() const { return writes_; }
 

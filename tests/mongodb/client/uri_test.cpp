@@ -9,7 +9,6 @@
 #include "doclock/errors.h"
 #include "doclock/mongodb_store.h"
 #include "doclock/open_store.h"
-#include "mongodb/support/raw_documents.h"
 #include "mongodb/support/raw_server.h"
 #include "mongodb/uri/uri.h"
 
@@ -224,7 +223,7 @@ TEST(MongodbUri, MayHoldOneAtSignBetweenPasswordAndHosts) {
 }
 
 TEST(MongodbUri, ItsNameOfTheProgramIsTheOneThatTheServerSees) {
-  const Documents documents;
+  const mongo_test::Database documents;
   const std::string name = "orders-" + std::to_string(::getpid());
   const std::string uri = documents.uri();
   const DriverLog log;
@@ -287,7 +286,7 @@ TEST(MongodbUri, IsNeverRepeated) {
 }
 
 TEST(MongodbUri, IsNotRepeatedWhenTheServerRefusesThePassword) {
-  const Documents documents;
+  const mongo_test::Database documents;
   std::string uri = documents.uri();
   uri.insert(uri.find("//") + 2, std::string("user:") + kCanary + "@");
   ::testing::internal::CaptureStderr();

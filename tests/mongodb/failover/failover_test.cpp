@@ -249,7 +249,8 @@ class MongoFailoverCommit {
   explicit MongoFailoverCommit(Client& client, const std::string& name)
       : client_(client), keys_{Key(name + " 1"), Key(name + " 2"), Key(name + " 3")} {
     for (std::size_t i = 0; i < releases_.size(); ++i) {
-      const AcquireOp held = client.Acquire(keys_[i], NewUuid(), Counted(1), {}, 1h);
+      const AcquireOp held =
+          client.Acquire(keys_[i], {.id = NewUuid(), .insert = Counted(1), .ttl = 1h});
       EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
       releases_[i].lock_id = held.grant.lock_id;
       releases_[i].expected = held.version;
@@ -344,18 +345,11 @@ class LonelyPrimary : public MongoFailover {
 TEST_F(LonelyPrimary, LeavesAWriteInDoubtAndMayTakeItWithIt) {
   const Key key("rolled back"), other_key("never there");
   const Uuid id = NewUuid();
-  const AcquireOp held = patient_.Acquire(key, id, Counted(1), {}, kLong);
+  const AcquireOp held = patient_.Acquire(key, {.id = id, .insert = Counted(1), .ttl = kLong});
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-  WriteOp save(client_.collection(), key);
-  save.write = WriteKind::kCheckpoint;
-  save.lock_id = id;
-  save.expected = held.version;
-  save.body = Counted(2);
-  save.ttl = kLong;
-  AcquireOp acquire(client_.collection(), other_key);
-  acquire.grant.lock_id = NewUuid();
-  acquire.grant.ttl = kLong;
-  acquire.insert = Counted(1);
+  WriteOp save = client_.WriteOf(key, WriteKind::kCheckpoint, id,
+                                 {.expected = held.version, .body = Counted(2), .ttl = kLong});
+  AcquireOp acquire = client_.AcquireOf(other_key, {.insert = Counted(1), .ttl = kLong});
   bool written = false;
   for (int i = 0; i < 10 && !written; ++i) {
     const int primary = set_.Primary();
@@ -372,27 +366,22 @@ TEST_F(LonelyPrimary, LeavesAWriteInDoubtAndMayTakeItWithIt) {
   EXPECT_EQ(read.body.json().at("n"), 1);
   EXPECT_EQ(patient_.Read(other_key).status, OpStatus::kMissing);
   // The version tells that it may be sent again, as it is.
-  const WriteOp again = patient_.Write(WriteKind::kCheckpoint, key, id, held.version, Counted(2));
+  const WriteOp again = patient_.Write(key, WriteKind::kCheckpoint, id,
+                                       {.expected = held.version, .body = Counted(2)});
   EXPECT_EQ(again.status, OpStatus::kDone) << Why(again);
 }
 
 /// Others may have locked and made it since, at the next primary.
 TEST_F(LonelyPrimary, TellsNothingToBeLostOrMissing) {
   const Key there("there"), missing("missing"), neighbour("neighbour");
-  const AcquireOp held = patient_.Acquire(there, NewUuid(), Counted(1), {}, kLong);
+  const AcquireOp held =
+      patient_.Acquire(there, {.id = NewUuid(), .insert = Counted(1), .ttl = kLong});
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-  RenewOp renew(client_.collection(), there), renew_share(client_.collection(), there);
-  AcquireOp lock(client_.collection(), missing), share(client_.collection(), missing);
-  AcquireOp beside(client_.collection(), neighbour);
-  share.grant.mode = renew_share.mode = LockMode::kShared;
-  for (RenewOp* const op : {&renew, &renew_share}) {
-    op->lock_id = NewUuid();
-    op->ttl = kLong;
-  }
-  for (AcquireOp* const op : {&lock, &share, &beside}) {
-    op->grant.lock_id = NewUuid();
-    op->grant.ttl = kLong;
-  }
+  RenewOp renew = client_.RenewOf(there, NewUuid(), kLong);
+  RenewOp renew_share = client_.RenewOf(there, NewUuid(), kLong, LockMode::kShared);
+  AcquireOp lock = client_.AcquireOf(missing, {.ttl = kLong});
+  AcquireOp share = client_.AcquireOf(missing, {.ttl = kLong, .mode = LockMode::kShared});
+  AcquireOp beside = client_.AcquireOf(neighbour, {.ttl = kLong});
   for (const std::vector<StoreOp*>& ops : std::initializer_list<std::vector<StoreOp*>>{
            {&renew}, {&renew_share}, {&lock}, {&share}, {&lock, &beside}}) {
     const int primary = set_.Primary();
@@ -493,11 +482,14 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   const Key missing("missing");
   const Uuid id = NewUuid();
   Client patient(OpenMongodbStore(database_.uri(), Patient()));
-  const AcquireOp held = patient.Acquire(key, id, Counted(1), {}, kLong);
+  const AcquireOp held = patient.Acquire(key, {.id = id, .insert = Counted(1), .ttl = kLong});
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
 
   const std::vector<std::pair<const char*, std::function<OpStatus()>>> calls = {
-      {"save", [&] { return client.Write(WriteKind::kCheckpoint, key, id, held.version).status; }},
+      {"save",
+       [&] {
+         return client.Write(key, WriteKind::kCheckpoint, id, {.expected = held.version}).status;
+       }},
       {"renew", [&] { return client.Renew(key, id, kLong).status; }},
       {"acquire", [&] { return client.Acquire(key, NewUuid()).status; }},
       {"insert", [&] { return client.Save(SaveKind::kInsert, missing, 0, {}, Counted(1)).status; }},

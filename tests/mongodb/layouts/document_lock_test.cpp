@@ -30,11 +30,8 @@ class DocumentLock : public LayoutTest {
   std::string Value() { return mongodb::TextAt(*Document(), "Value"); }
   WriteOp Write(WriteKind kind, const AcquireOp& held, const Tree& body, bool is_retry = false,
                 const GrantRequest* next = nullptr) {
-    WriteOp op(locks_.collection(), key_);
-    op.write = kind;
-    op.lock_id = held.grant.lock_id;
-    op.expected = held.version;
-    op.body = Body::FromJson(body);
+    WriteOp op = locks_.WriteOf(key_, kind, held.grant.lock_id,
+                                {.expected = held.version, .body = Body::FromJson(body)});
     op.base = held.body;
     op.ttl = kTtl;
     op.is_retry = is_retry;
@@ -261,9 +258,7 @@ TEST_F(DocumentLock, DocumentsWithLegacyIdsHideNoLock) {
     mongodb::AddLegacyUuid(document, "_id", NewUuid());
     documents.Add(document.Add("Value", "0").Add("LockId", NewUuid()));
   }
-  mongodb::Doc insert = mongodb::Doc::Of("insert", "locks");
-  insert.Add("documents", documents);
-  database_.Run(insert);
+  database_.Insert("locks", documents);
   EXPECT_EQ(locks_.store().ListLocks(locks_.collection(), {}, "", 10s).rows.size(), 1U);
 }
 
@@ -296,7 +291,7 @@ TEST_F(DocumentLock, AGrantBetweenLookAndWriteIsNoticedThoughItIsReleased) {
   pool_.BeforeNext("update", [&] {
     const AcquireOp held = other.Acquire(key_, NewUuid(), kNone);
     between = held.version;
-    other.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version);
+    other.Release(key_, held);
     mongodb::Doc look = mongodb::Doc::Of("findAndModify", "locks");
     look.Add("query", mongodb::Doc::Of("_id", id_));
     mongodb::DocumentLockLayout(kTtl).AddLook(look);
@@ -375,7 +370,8 @@ TEST_F(DocumentLock, ARetriedHandOverIsProvedByTheNextHoldersLock) {
   next.ttl = kTtl;
   Change(R"({"$set": {"LockId": null, "LockTime": null}})");
   EXPECT_EQ(Write(WriteKind::kRelease, held, body, true, &next).status, OpStatus::kInDoubt);
-  EXPECT_EQ(locks_.Acquire(key_, next.lock_id, kNone, {}, kTtl).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.Acquire(key_, {.id = next.lock_id, .insert = kNone, .ttl = kTtl}).status,
+            OpStatus::kDone);
   EXPECT_EQ(Write(WriteKind::kRelease, held, body, true, &next).status, OpStatus::kLost);
 }
 

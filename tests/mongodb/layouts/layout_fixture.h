@@ -62,33 +62,17 @@ class LayoutTest : public ::testing::Test {
     return options;
   }
   AcquireOp Take(const Uuid& id = NewUuid(), std::chrono::milliseconds ttl = kTtl) {
-    return locks_.Acquire(key_, id, kNone, {}, ttl);
+    return locks_.Acquire(key_, {.id = id, .insert = kNone, .ttl = ttl});
   }
   std::string Stored() { return database_.Stored({}, "locks"); }
   /// The one document of a lock; nothing if there is none.
   mongo_docs_test::BsonPtr Document() {
-    mongo_docs_test::BsonPtr found{nullptr, &bson_destroy};
-    mongodb::Doc find = mongodb::Doc::Of("find", "locks");
-    find.Add("filter", mongodb::Doc::Of("_id", stored_key_));
-    database_.Run(find, [&](const bson_t& reply) {
-      bson_iter_t at, first;
-      bson_t doc;
-      if (bson_iter_init(&at, &reply) &&
-          bson_iter_find_descendant(&at, "cursor.firstBatch.0", &first) &&
-          mongodb::DocumentAt(first, doc)) {
-        found = mongo_docs_test::Copy(doc);
-      }
-    });
-    return found;
+    return database_.Find("locks", mongodb::Doc::Of("_id", stored_key_));
   }
   std::int64_t Fence() { return peer_->FenceIn(*Document()); }
   bool IsFree() { return peer_->IsFree(Document().get()); }
   void Change(const std::string& update) {
-    mongodb::Doc statement = FromJson(R"({"u": )" + update + "}");
-    statement.Add("q", mongodb::Doc::Of("_id", stored_key_));
-    mongodb::Doc command = mongodb::Doc::Of("update", "locks");
-    command.Add("updates", mongodb::Array().Add(statement));
-    database_.Run(command);
+    database_.Update("locks", mongodb::Doc::Of("_id", stored_key_), FromJson(update));
   }
   /// The lock's lease is over, whichever type its end has.
   void Expire() {
@@ -98,12 +82,7 @@ class LayoutTest : public ::testing::Test {
     Change(R"([{"$set": {"expiresAt": {"$cond": [{"$eq": [{"$type": "$expiresAt"}, "date"]},
         {"$date": {"$numberLong": "1000"}}, {"$numberLong": "1000"}]}}}])");
   }
-  void Delete() {
-    mongodb::Doc statement, command = mongodb::Doc::Of("delete", "locks");
-    statement.Add("q", mongodb::Doc::Of("_id", stored_key_)).Add("limit", 1);
-    command.Add("deletes", mongodb::Array().Add(statement));
-    database_.Run(command);
-  }
+  void Delete() { database_.Delete("locks", mongodb::Doc::Of("_id", stored_key_)); }
   /// As it was at the beginning.
   void Reset() {
     Delete();

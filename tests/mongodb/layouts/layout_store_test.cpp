@@ -49,9 +49,7 @@ class LayoutStoreTest : public ::testing::Test {
       document.Add("_id", name);
       documents.Add(document);
     }
-    Doc command = Doc::Of("insert", "locks");
-    command.Add("documents", documents);
-    database_.Run(command);
+    database_.Insert("locks", documents);
   }
   static std::vector<std::string> Names(int count, const std::string& prefix = "job") {
     std::vector<std::string> names;
@@ -160,10 +158,8 @@ TEST_F(LayoutBatchTest, TwoLeasesOfOneDocumentAreRenewedTogether) {
 TEST_F(LayoutBatchTest, ReleasesGoBeforeAttemptsInOneCommand) {
   Take(4);
   auto releases = Releases();
-  AcquireOp attempt(locks_.collection(), keys_.emplace_back("other"));
-  attempt.grant.lock_id = NewUuid();
-  attempt.grant.ttl = kTtl;
-  attempt.insert = Body::FromText("{}");
+  AcquireOp attempt =
+      locks_.AcquireOf(keys_.emplace_back("other"), {.insert = Body::FromText("{}")});
   std::vector<StoreOp*> ops{&attempt};
   for (WriteOp& op : releases) ops.push_back(&op);
   bool first = false;

@@ -158,8 +158,7 @@ TEST_P(Layouts, AGrantIsADocumentOfTheirs) {
 
 TEST_P(Layouts, AReleaseLeavesItFree) {
   const AcquireOp held = Take();
-  const WriteOp released =
-      locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version);
+  const WriteOp released = locks_.Release(key_, held);
   EXPECT_EQ(released.status, OpStatus::kDone) << Why(released);
   EXPECT_TRUE(IsFree());
   const auto theirs = peer_->TryAcquire(job_, kTtl);
@@ -211,8 +210,7 @@ TEST_P(Layouts, ALockThatTheyTookOverIsLost) {
   EXPECT_EQ(theirs->token, Token(held.version + 1));
   const std::string before = Stored();
   EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kLost);
-  EXPECT_EQ(locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version).status,
-            OpStatus::kLost);
+  EXPECT_EQ(locks_.Release(key_, held).status, OpStatus::kLost);
   EXPECT_EQ(Stored(), before);
 }
 
@@ -221,8 +219,7 @@ TEST_P(Layouts, ADeletedDocumentIsNoHolderAnyMore) {
   const AcquireOp held = Take();
   Delete();
   EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kMissing);
-  EXPECT_EQ(locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version).status,
-            OpStatus::kMissing);
+  EXPECT_EQ(locks_.Release(key_, held).status, OpStatus::kMissing);
   peer_->MakeDocument(job_);
   EXPECT_EQ(Take().status, OpStatus::kDone);
 }
@@ -259,7 +256,7 @@ TEST_P(Layouts, AHandOverIsAGrantAtTheNextToken) {
   next.lock_id = NewUuid();
   next.ttl = kTtl;
   const WriteOp given =
-      locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version, {}, &next);
+      locks_.Release(key_, held.grant.lock_id, {.expected = held.version, .next = &next});
   ASSERT_EQ(given.status, OpStatus::kDone) << Why(given);
   EXPECT_EQ(given.version, held.version + 1);
   ExpectFence(given.version);
@@ -286,7 +283,7 @@ TEST_P(Layouts, FencesRise) {
     } else if (i % 3 == 1) {
       Expire();
     } else {
-      ASSERT_EQ(locks_.Write(WriteKind::kRelease, key_, id, last).status, OpStatus::kDone);
+      ASSERT_EQ(locks_.Release(key_, id, {.expected = last}).status, OpStatus::kDone);
     }
   }
 }
@@ -363,14 +360,11 @@ TEST_P(Layouts, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
     return HasSubstr("locks has the layout " + name + ", which has no " + feature);
   };
   EXPECT_THAT(refused(locks_.Share(key_, NewUuid(), 2, kNone)), has_no("shared locks"));
-  EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), kNone, 5s)), has_no("min_hold"));
+  EXPECT_THAT(refused(locks_.Acquire(key_, {.id = NewUuid(), .insert = kNone, .min_hold = 5s})),
+              has_no("min_hold"));
   EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), Counted(1))),
               has_no(has_bodies() ? "new documents" : "bodies"));
-  AcquireOp grouped(locks_.collection(), key_);
-  grouped.grant.lock_id = NewUuid();
-  grouped.grant.ttl = kTtl;
-  grouped.grant.group = "g";
-  grouped.insert = kNone;
+  AcquireOp grouped = locks_.AcquireOf(key_, {.insert = kNone, .group = "g"});
   locks_.Execute(grouped);
   EXPECT_THAT(refused(grouped), has_no("groups"));
   const Key number(5);
@@ -378,12 +372,13 @@ TEST_P(Layouts, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
               has_no(has_bodies() ? "keys but UUIDs" : "keys but text"));
   if (!has_bodies()) {
     EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid())), has_no("bodies"));
-    EXPECT_THAT(refused(locks_.Write(WriteKind::kCheckpoint, key_, id, held.version)),
+    EXPECT_THAT(refused(locks_.Write(key_, WriteKind::kCheckpoint, id, {.expected = held.version})),
                 has_no("bodies"));
-    EXPECT_THAT(refused(locks_.Write(WriteKind::kRelease, key_, id, held.version, Counted(1))),
+    EXPECT_THAT(refused(locks_.Release(key_, id, {.expected = held.version, .body = Counted(1)})),
                 has_no("bodies"));
   }
-  EXPECT_THAT(refused(locks_.Write(WriteKind::kErase, key_, id, held.version)), has_no("erasures"));
+  EXPECT_THAT(refused(locks_.Write(key_, WriteKind::kErase, id, {.expected = held.version})),
+              has_no("erasures"));
   EXPECT_THAT(refused(locks_.Save(SaveKind::kInsert, key_, 0, {}, Counted(1))),
               has_no(has_bodies() ? "writes without the lock" : "bodies"));
   Store& store = locks_.store();
@@ -404,8 +399,7 @@ TEST_P(Layouts, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
   index.fields = {"n"};
   EXPECT_THAT(thrown([&] { store.EnsureIndex(locks_.collection(), index); }),
               has_no("indexes over bodies"));
-  WriteOp release(locks_.collection(), key_);
-  release.lock_id = id;
+  WriteOp release = locks_.ReleaseOf(key_, id);
   StoreOp* const one[] = {&release};
   CommitOp commit;
   commit.ops = one;
@@ -422,7 +416,7 @@ TEST_P(Layouts, TakesFewCommands) {
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
   locks_.Renew(key_, held.grant.lock_id);
   EXPECT_EQ(pool_.Take(), "update 1");
-  locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version);
+  locks_.Release(key_, held);
   EXPECT_EQ(pool_.Take(), GetParam().release + std::string(" 1"));
 }
 
@@ -443,9 +437,7 @@ TEST_P(Layouts, RenewsAThousandByOneCommand) {
     op.ttl = kTtl;
     ops.push_back(&op);
   }
-  Doc insert = Doc::Of("insert", "locks");
-  insert.Add("documents", documents);
-  database_.Run(insert);
+  database_.Insert("locks", documents);
   pool_.Take();
   locks_.store().Execute(ops, 10s);
   for (const RenewOp& op : renewals) ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);

@@ -51,14 +51,12 @@ class MongoLock : public ::testing::TestWithParam<std::string> {
   }
 
   AcquireOp Take(const Uuid& id = NewUuid(), std::chrono::milliseconds ttl = kLease) {
-    return locks_.Acquire(key_, id, kNone, {}, ttl);
+    return locks_.Acquire(key_, {.id = id, .insert = kNone, .ttl = ttl});
   }
   AcquireOp Share(int max_holders = kMaxHolders, const Uuid& id = NewUuid()) {
     return locks_.Share(key_, id, max_holders, kNone);
   }
-  WriteOp Release(const AcquireOp& held) {
-    return locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version);
-  }
+  WriteOp Release(const AcquireOp& held) { return locks_.Release(key_, held); }
   /// The one document; null if there is none.
   Json Document(const std::string& name = "job") {
     Json found;
@@ -116,9 +114,7 @@ INSTANTIATE_TEST_SUITE_P(All, MongoLock, kPeers, kNameOf);
 INSTANTIATE_TEST_SUITE_P(All, MongoLockFaults, kPeers, kNameOf);
 
 TEST_P(MongoLock, AGrantIsALockOfTheirs) {
-  AcquireOp op(locks_.collection(), key_);
-  op.grant.lock_id = NewUuid();
-  op.grant.ttl = kLease;
+  AcquireOp op = locks_.AcquireOf(key_, {.ttl = kLease});
   op.grant.owner = std::make_shared<const LockHolder>(LockHolder{"$owner", "$host", 5});
   op.insert = kNone;
   locks_.Execute(op);
@@ -302,7 +298,7 @@ TEST_P(MongoLock, AGrantBetweenLookAndWriteIsNoticedThoughItIsReleased) {
           shared ? other.Share(key_, NewUuid(), 9, kNone) : other.Acquire(key_, NewUuid(), kNone);
       between = held.version;
       if (shared) other.ReleaseShare(key_, held.grant.lock_id);
-      if (!shared) other.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version);
+      if (!shared) other.Release(key_, held);
     });
     const AcquireOp held = Take();
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
@@ -480,10 +476,12 @@ TEST_P(MongoLock, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
   const auto has_no = [](const std::string& feature) {
     return HasSubstr("locks has the layout mongolock, which has no " + feature);
   };
-  EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), kNone, 5s)), has_no("min_hold"));
+  EXPECT_THAT(refused(locks_.Acquire(key_, {.id = NewUuid(), .insert = kNone, .min_hold = 5s})),
+              has_no("min_hold"));
   EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), Counted(1))), has_no("bodies"));
   EXPECT_THAT(refused(locks_.Acquire(Key(5), NewUuid(), kNone)), has_no("keys but text"));
-  EXPECT_THAT(refused(locks_.Write(WriteKind::kCheckpoint, key_, held.grant.lock_id, held.version)),
+  EXPECT_THAT(refused(locks_.Write(key_, WriteKind::kCheckpoint, held.grant.lock_id,
+                                   {.expected = held.version})),
               has_no("bodies"));
   EXPECT_EQ(pool_.TakeCount(), 0);
 }

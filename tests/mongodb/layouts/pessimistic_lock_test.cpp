@@ -88,8 +88,7 @@ TEST_F(PessimisticLock, BeatsOfAStaleHolderDoNotEndOurs) {
   const std::int64_t renewed = Number("expiresAt");
   EXPECT_EQ(peer().Beat("job"), 1);
   EXPECT_GE(Number("expiresAt"), renewed);
-  EXPECT_EQ(locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version).status,
-            OpStatus::kDone);
+  EXPECT_EQ(locks_.Release(key_, held).status, OpStatus::kDone);
 }
 
 /// Nor do they let a dead holder's lock go.
@@ -141,8 +140,7 @@ TEST_F(PessimisticLock, ARenewalInAUnitKeepsTheMargin) {
   const std::int64_t looked = Number("expiresAt") - kTtl.count() - 500;
   std::string bad_field;
   rules::LockState was = layout.Read(*seen, looked, bad_field), now = was;
-  RenewOp renewal(locks_.collection(), key_);
-  renewal.lock_id = held.grant.lock_id;
+  RenewOp renewal = locks_.RenewOf(key_, held.grant.lock_id);
   renewal.ttl = kTtl + milliseconds(100);  // less than what is stored
   rules::Renew(renewal, now, mongodb::kLookedAt, 0);
   ASSERT_EQ(renewal.status, OpStatus::kDone);

@@ -35,7 +35,7 @@ TEST_F(CommandCount, AMissingDocumentIsMadeAndLockedByOne) {
 
 TEST_F(CommandCount, AFreeDocumentIsLockedByOne) {
   const AcquireOp first = things_.Acquire(key_, NewUuid(), Counted(1));
-  things_.Write(WriteKind::kRelease, key_, first.grant.lock_id, first.version);
+  things_.Release(key_, first);
   pool_.Take();
   EXPECT_EQ(things_.Acquire(key_, NewUuid(), Counted(2)).status, OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
@@ -76,15 +76,17 @@ TEST_F(CommandCount, WritesUnderTheLockTakeOneEach) {
   const Uuid id = NewUuid();
   AcquireOp held = things_.Acquire(key_, id, Counted(1));
   pool_.Take();
-  EXPECT_EQ(things_.Write(WriteKind::kCheckpoint, key_, id, 1, Counted(2)).status, OpStatus::kDone);
+  EXPECT_EQ(
+      things_.Write(key_, WriteKind::kCheckpoint, id, {.expected = 1, .body = Counted(2)}).status,
+      OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "update 1");
   GrantRequest next;
   next.lock_id = NewUuid();
   next.ttl = kTtl;
-  EXPECT_EQ(things_.Write(WriteKind::kRelease, key_, id, 2, Counted(3), &next).status,
+  EXPECT_EQ(things_.Release(key_, id, {.expected = 2, .body = Counted(3), .next = &next}).status,
             OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "update 1");
-  EXPECT_EQ(things_.Write(WriteKind::kRelease, key_, next.lock_id, 3, Counted(4)).status,
+  EXPECT_EQ(things_.Release(key_, next.lock_id, {.expected = 3, .body = Counted(4)}).status,
             OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "update 1");
 }
@@ -93,9 +95,9 @@ TEST_F(CommandCount, GivingALockUpTakesTwo) {
   const Uuid id = NewUuid();
   things_.Acquire(key_, id, Counted(1));
   pool_.Take();
-  EXPECT_EQ(things_.Write(WriteKind::kLeave, key_, id).status, OpStatus::kDone);
+  EXPECT_EQ(things_.Leave(key_, id).status, OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "find 1, update 1");
-  EXPECT_EQ(things_.Write(WriteKind::kLeave, key_, id).status, OpStatus::kLost);
+  EXPECT_EQ(things_.Leave(key_, id).status, OpStatus::kLost);
   EXPECT_EQ(pool_.Take(), "find 1");
 }
 
@@ -140,10 +142,7 @@ TEST_F(CommandCount, NeighboursOfATransactionTakeOneAndAMajorityStoresAll) {
     op.lock_id = held.grant.lock_id;
     op.expected = held.version;
   }
-  SaveOp inserted(things_.collection(), keys[2]);
-  inserted.save = SaveKind::kInsert;
-  inserted.write_id = NewUuid();
-  inserted.body = Counted(1);
+  SaveOp inserted = things_.SaveOf(SaveKind::kInsert, keys[2], kAnyVersion, {}, Counted(1));
   StoreOp* const ops[] = {&released[0], &released[1], &inserted};
   pool_.Take();
   CommitOp commit{.ops = ops};
@@ -235,8 +234,12 @@ TEST_F(CommandCount, AThousandSharesOfManyDocumentsAreRenewedByOne) {
   std::deque<Uuid> ids;
   for (const AcquireOp& op : held) {
     things_.Break(*op.key);
-    ASSERT_EQ(things_.Share(*op.key, ids.emplace_back(NewUuid()), kMaxHolders, {}, 5min).status,
-              OpStatus::kDone);
+    ASSERT_EQ(
+        things_
+            .Acquire(*op.key,
+                     {.id = ids.emplace_back(NewUuid()), .ttl = 5min, .mode = LockMode::kShared})
+            .status,
+        OpStatus::kDone);
   }
   pool_.Take();
   EXPECT_EQ(crowd.Execute(renewed,

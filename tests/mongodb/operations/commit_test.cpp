@@ -82,13 +82,7 @@ class MongoCommit : public ::testing::Test {
 
 TEST_F(MongoCommit, WhatOthersChangedInABodyStays) {
   Pair pair = TwoHeld();
-  mongodb::Doc statement;
-  statement.Add("q", mongodb::Doc());
-  statement.Add("u", mongodb::Doc::Of("$set", mongodb::Doc::Of("foreign", 7))).Add("multi", true);
-  mongodb::Doc command;
-  command.Add("update", "things");
-  command.Add("updates", mongodb::Array().Add(statement));
-  database_.Run(command);
+  database_.Update("things", {}, mongodb::Doc::Of("$set", mongodb::Doc::Of("foreign", 7)), true);
   ASSERT_EQ(Commit(pair), OpStatus::kDone);
   const nlohmann::json both({{"n", 2}, {"foreign", 7}});
   EXPECT_EQ(client_.Read(*pair.first.key).body.json(), both);
@@ -111,11 +105,7 @@ TEST_F(MongoCommit, ALeaseThatIsOverKeepsNoSaveOut) {
   client_.Expire(key);
   const ReadOp over = client_.Read(key);
   ASSERT_FALSE(over.lock_id.is_nil());
-  SaveOp save(client_.collection(), key);
-  save.expected = over.version;
-  save.born = over.born;
-  save.write_id = NewUuid();
-  save.body = Counted(2);
+  SaveOp save = client_.SaveOf(SaveKind::kReplace, key, over.version, over.born, Counted(2));
   WriteOp& held = Held();
   StoreOp* const ops[] = {&held, &save};
   CommitOp commit;
@@ -160,8 +150,8 @@ TEST_F(MongoCommit, AClientThatWasQuickerIsTold) {
   int calls = 0;
   pair.commit.join = [&](void*) {
     ++calls;
-    const WriteOp taken = client_.Write(WriteKind::kCheckpoint, *pair.second.key,
-                                        pair.second.lock_id, pair.second.expected);
+    const WriteOp taken = client_.Write(*pair.second.key, WriteKind::kCheckpoint,
+                                        pair.second.lock_id, {.expected = pair.second.expected});
     EXPECT_EQ(taken.status, OpStatus::kDone) << Why(taken);
   };
   pair.commit.ops = pair.ops;
@@ -257,10 +247,7 @@ TEST_F(MongoCommitLog, SaysNothingOfADocumentThatIsThere) {
   const Key there = "there";
   client_.Save(SaveKind::kInsert, there, kAnyVersion, {}, Counted(1));
   WriteOp& held = Held();
-  SaveOp insert(client_.collection(), there);
-  insert.save = SaveKind::kInsert;
-  insert.write_id = NewUuid();
-  insert.body = Counted(1);
+  SaveOp insert = client_.SaveOf(SaveKind::kInsert, there, kAnyVersion, {}, Counted(1));
   StoreOp* const ops[] = {&held, &insert};
   CommitOp commit;
   commit.ops = ops;
@@ -360,7 +347,7 @@ TEST_F(MongoCommitFaults, ACommitWithoutAnOutcomeIsInDoubtAndKeepsNobodyOut) {
   EXPECT_GT(point.End(), 1);
   EXPECT_EQ(Stored(pair), 0);
   const WriteOp later =
-      client_.Write(WriteKind::kRelease, *pair.first.key, pair.first.lock_id, pair.first.expected);
+      client_.Release(*pair.first.key, pair.first.lock_id, {.expected = pair.first.expected});
   EXPECT_EQ(later.status, OpStatus::kDone) << Why(later);
 }
 
@@ -373,7 +360,7 @@ TEST_F(MongoCommitFaults, ATransactionThatCannotBeKilledKeepsNobodyOut) {
   }
   EXPECT_EQ(Stored(pair), 0);
   const WriteOp later =
-      client_.Write(WriteKind::kRelease, *pair.first.key, pair.first.lock_id, pair.first.expected);
+      client_.Release(*pair.first.key, pair.first.lock_id, {.expected = pair.first.expected});
   EXPECT_EQ(later.status, OpStatus::kDone) << Why(later);
 }
 
@@ -451,10 +438,7 @@ TEST_F(MongoCommitFaults, AStatementThatFailsInPassingIsSentAgain) {
 TEST_F(MongoCommitFaults, AConnectionThatIsLostBehindAWriteKeepsTheDocumentForNoOne) {
   WriteOp& held = Held();
   const Key fresh = "fresh";
-  SaveOp insert(client_.collection(), fresh);
-  insert.save = SaveKind::kInsert;
-  insert.write_id = NewUuid();
-  insert.body = Counted(1);
+  SaveOp insert = client_.SaveOf(SaveKind::kInsert, fresh, kAnyVersion, {}, Counted(1));
   StoreOp* const ops[] = {&held, &insert};
   CommitOp commit;
   commit.ops = ops;

@@ -6,7 +6,7 @@
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
 #include "mongodb/support/random_bson.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {
 namespace {
@@ -31,7 +31,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Tally, tally)
 
 /// The store stays open: opening one takes longer than a hundred locks.
 struct Shop {
-  Documents documents;
+  mongo_test::Database documents;
   LockManager manager{OpenMongodbStore(documents.uri())};
   LockingRepository<Tally> tallies{manager, "things"};
 

@@ -62,7 +62,7 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
   bool Play(const CommandFault& fault, const FailPoint::Where& where) {
     const Operation& operation = GetParam();
     const Key key("document " + std::to_string(++documents_));
-    database_.Run(DeleteAll());
+    database_.Delete("things", {});
     Scene scene{good_, faulty_, key};
     operation.prepare(scene);
     const std::string before = Stored(key);
@@ -105,15 +105,6 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
       EXPECT_EQ(told.status, OpStatus::kInDoubt) << "no majority has it";
     }
     return met > 0;
-  }
-
-  static mongodb::Doc DeleteAll() {
-    mongodb::Doc statement;
-    statement.Add("q", mongodb::Doc()).Add("limit", 0);
-    mongodb::Doc command;
-    command.Add("delete", "things");
-    command.Add("deletes", mongodb::Array().Add(statement));
-    return command;
   }
 
   Database database_{SetUri()};

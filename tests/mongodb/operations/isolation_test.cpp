@@ -44,11 +44,7 @@ class Isolation : public ::testing::Test {
     return held;
   }
   void Set(const std::string& key, const Doc& fields) {
-    Doc statement;
-    statement.Add("q", Doc::Of("_id", std::string_view(key))).Add("u", Doc::Of("$set", fields));
-    Doc command;
-    command.Add("update", "things").Add("updates", Array().Add(statement));
-    database_.Run(command);
+    database_.Update("things", Doc::Of("_id", std::string_view(key)), Doc::Of("$set", fields));
   }
 
   Database database_{SetUri()};
@@ -101,14 +97,15 @@ TEST_F(Isolation, EachWriteHasItsOwnOutcome) {
   const AcquireOp lost = Held("lost");
   things_.Steal("lost");
   const AcquireOp stale = Held("stale");
-  things_.Write(WriteKind::kCheckpoint, "stale", stale.grant.lock_id, stale.version, Counted(2));
+  things_.Write("stale", WriteKind::kCheckpoint, stale.grant.lock_id,
+                {.expected = stale.version, .body = Counted(2)});
   const AcquireOp refused = Held("refused");
   const AcquireOp saved = Free("saved");
   AcquireOp conflict = Free("conflict");
   conflict.version = 7;
   const AcquireOp locked = Held("locked");
   const AcquireOp gone = Held("gone");
-  things_.Write(WriteKind::kErase, "gone", gone.grant.lock_id, gone.version);
+  things_.Write("gone", WriteKind::kErase, gone.grant.lock_id, {.expected = gone.version});
   Doc validator;
   validator.Add("collMod", "things").Add("validator", Doc::Of("n", Doc::Of("$ne", 13)));
   database_.Run(validator);
@@ -178,9 +175,10 @@ TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
     AcquireOp held = Held(key.ToString());
     if (!erases) {
       // Versions that the document made anew does not reach.
-      held.version =
-          things_.Write(WriteKind::kCheckpoint, key, held.grant.lock_id, held.version, Counted(2))
-              .version;
+      held.version = things_
+                         .Write(key, WriteKind::kCheckpoint, held.grant.lock_id,
+                                {.expected = held.version, .body = Counted(2)})
+                         .version;
     }
     const AcquireOp lost = Held(lost_key.ToString());
     things_.Steal(lost_key);
@@ -195,7 +193,9 @@ TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
       const Uuid id = NewUuid();
       const AcquireOp made = things_.Acquire(key, id, Counted(1));
       EXPECT_TRUE(made.created) << Why(made);
-      if (erases) things_.Write(WriteKind::kCheckpoint, key, id, made.version, Counted(2));
+      if (erases)
+        things_.Write(key, WriteKind::kCheckpoint, id,
+                      {.expected = made.version, .body = Counted(2)});
     });
     calls.Execute();
     // The other document proves that its erase was not the one that was counted.

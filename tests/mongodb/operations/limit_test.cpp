@@ -22,11 +22,8 @@ class MongoLimit : public ::testing::Test {
  protected:
   /// With the longest texts that a lock has.
   AcquireOp Longest(std::chrono::milliseconds queue_for) {
-    AcquireOp op(things_.collection(), key_);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 10min;
-    op.grant.queue_for = queue_for;
-    op.grant.group = std::string(256, 'g');
+    AcquireOp op = things_.AcquireOf(
+        key_, {.ttl = 10min, .group = std::string(256, 'g'), .queue_for = queue_for});
     LockHolder owner;
     owner.name = owner.host = std::string(256, 'o');
     op.grant.owner = std::make_shared<const LockHolder>(std::move(owner));
@@ -49,9 +46,7 @@ TEST_F(MongoLimit, TheLargestBodyIsSavedAndReleasedWithAChangeBesideAFullQueue) 
     const AcquireOp waiter = Longest(10min);
     ASSERT_TRUE(waiter.queued) << i << ": " << Why(waiter);
   }
-  WriteOp save(things_.collection(), key_);
-  save.write = WriteKind::kCheckpoint;
-  save.lock_id = held.grant.lock_id;
+  WriteOp save = things_.WriteOf(key_, WriteKind::kCheckpoint, held.grant.lock_id);
   save.expected = save.fence = held.version;
   save.ttl = 10min;
   save.body = Largest('b');
@@ -59,7 +54,7 @@ TEST_F(MongoLimit, TheLargestBodyIsSavedAndReleasedWithAChangeBesideAFullQueue) 
   things_.Execute(save);
   ASSERT_EQ(save.status, OpStatus::kDone) << Why(save);
   const WriteOp release =
-      things_.Write(WriteKind::kRelease, key_, held.grant.lock_id, save.version, Largest('c'));
+      things_.Release(key_, held.grant.lock_id, {.expected = save.version, .body = Largest('c')});
   EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
 }
 
@@ -67,9 +62,7 @@ TEST_F(MongoLimit, TheLargestBodyIsSavedAndReleasedWithAChangeBesideAFullQueue) 
 TEST_F(MongoLimit, ADocumentThatHasNoRoomForALockIsRefusedWithTheLimit) {
   mongodb::Doc document;
   document.Add("_id", "full").Add("text", std::string((16 << 20) - 40, 'x'));
-  mongodb::Doc command = mongodb::Doc::Of("insert", "things");
-  command.Add("documents", mongodb::Array().Add(document));
-  database_.Run(command);
+  database_.Insert("things", document);
   const Key full("full");
   const AcquireOp op = things_.Acquire(full, NewUuid());
   ASSERT_EQ(op.status, OpStatus::kFailed) << Why(op);

@@ -7,7 +7,7 @@
 #include "doclock/date.h"
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {
 namespace {
@@ -54,7 +54,7 @@ class SeedDocuments : public ::testing::TestWithParam<bson_subtype_t> {
     documents_.Insert("dummies", doc);
   }
 
-  Documents documents_;
+  mongo_test::Database documents_;
   LockManager manager_{OpenMongodbStore(documents_.uri())};
   LockingRepository<Dummy> dummies_{manager_, "dummies", {.ttl = 60s}};
   const Key key_ = NewUuid();

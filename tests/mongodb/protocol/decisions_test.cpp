@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "mongodb/support/client.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_test {
 namespace {
-
-using mongo_docs_test::Documents;
 
 constexpr const char* kId = R"({"$uuid": "11111111-1111-4111-8111-111111111111"})";
 constexpr const char* kShareId = R"({"$uuid": "22222222-2222-4222-8222-222222222222"})";
@@ -37,10 +35,7 @@ class MongoDecisions : public ::testing::Test {
     Take(NewUuid(), second, 1min);
   }
   void Take(const Uuid& id, OwnerPtr owner, std::chrono::milliseconds ttl) {
-    AcquireOp op(things_.collection(), key_);
-    op.grant.lock_id = id;
-    op.grant.mode = LockMode::kShared;
-    op.grant.ttl = ttl;
+    AcquireOp op = things_.AcquireOf(key_, {.id = id, .ttl = ttl, .mode = LockMode::kShared});
     op.grant.owner = std::move(owner);
     op.insert = Counted(1);
     things_.Execute(op);
@@ -60,7 +55,7 @@ class MongoDecisions : public ::testing::Test {
     return page.rows.empty() ? LockRow() : page.rows.front();
   }
 
-  Documents documents_;
+  Database documents_;
   Client things_{OpenMongodbStore(documents_.uri())};
   const Key key_{"a"};
 };
@@ -68,7 +63,7 @@ class MongoDecisions : public ::testing::Test {
 TEST_F(MongoDecisions, AWriteAtVersionZeroFindsADocumentWithoutAVersion) {
   Put(Field("lockId", kId) + ", " + Field("lockTime", kLongAgo));
   const Uuid id = things_.Read(key_).lock_id;
-  const WriteOp release = things_.Write(WriteKind::kRelease, key_, id, 0);
+  const WriteOp release = things_.Release(key_, id, {.expected = 0});
   ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
   EXPECT_EQ(release.version, 1);
   EXPECT_TRUE(things_.Read(key_).lock_id.is_nil());

@@ -26,26 +26,9 @@ class MongoDoubt : public ::testing::Test {
     nested.Add("small", std::int64_t{7});
     document.Add("_id", key).Add("n", 1).Add("small", std::int64_t{5}).Add("whole", 2.0);
     document.Add("nested", nested).Add("", 1).Add("a.b", 2).Add("$dollar", 3);
-    mongodb::Doc command;
-    command.Add("insert", "things");
-    command.Add("documents", mongodb::Array().Add(document));
-    database_.Run(command);
+    database_.Insert("things", document);
   }
-  BsonPtr Get(const Key& key) {
-    mongodb::Doc command;
-    command.Add("find", "things").Add("filter", mongodb::Doc::Of("_id", key));
-    BsonPtr found{nullptr, &bson_destroy};
-    database_.Run(command, [&](const bson_t& reply) {
-      bson_iter_t iter, first;
-      bson_t document;
-      if (bson_iter_init(&iter, &reply) &&
-          bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) &&
-          mongodb::DocumentAt(first, document)) {
-        found = mongo_docs_test::Copy(document);
-      }
-    });
-    return found;
-  }
+  BsonPtr Get(const Key& key) { return database_.Find("things", key); }
   /// All but `n` and the lock's.
   std::vector<mongo_docs_test::RawField> Others(const Key& key) {
     return RawFields(*Get(key), {"n", "lockId", "lockTime", "lockTtl", "lockVersion", "lockBorn",
@@ -101,7 +84,7 @@ TEST_F(MongoDoubt, AReleaseByValueSendsEveryFieldOfTheEntityAndLeavesTheOthers) 
   const auto before = Others(key);
   ASSERT_EQ(client.Acquire(key, id).status, OpStatus::kDone);
   const Body entity = Body::FromJson({{"n", 2}, {"small", 5}});
-  const WriteOp release = client.Write(WriteKind::kRelease, key, id, kAnyVersion, entity);
+  const WriteOp release = client.Release(key, id, {.body = entity, .merge = true});
   ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
   auto after = Others(key);
   ASSERT_EQ(after.size(), before.size());

@@ -23,32 +23,18 @@ class MongoGuard : public ::testing::Test {
   }
 
   void Enter(const Uuid& id) { ASSERT_TRUE(other_.Wait(key_, id).queued); }
-  WriteOp Leave(Client& client, const Uuid& id) {
-    return client.Write(WriteKind::kLeave, key_, id);
-  }
+  WriteOp Leave(Client& client, const Uuid& id) { return client.Leave(key_, id); }
   void Change(const std::string& json) { Change(*mongo_docs_test::Parse(json)); }
   void Change(const bson_t& update) {
-    mongodb::Doc statement, command, change;
+    mongodb::Doc change;
     bson_concat(change.get(), &update);
-    statement.Add("q", mongodb::Doc::Of("_id", key_));
-    if (bson_has_field(&update, "0")) {
-      statement.AddArray("u", change);
-    } else {
-      statement.Add("u", change);
-    }
-    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
-    database_.Run(command);
+    database_.Update("things", mongodb::Doc::Of("_id", key_), change);
   }
-  int Waiting() {
-    return other_.store()
-        .ListLocks(other_.collection(), {.key = key_, .unheld = true}, "", 10s)
-        .rows.at(0)
-        .waiting;
-  }
+  int Waiting() { return other_.Locks({.key = key_, .unheld = true}).at(0).waiting; }
   bool Has(const std::string& field) {
     return database_.Stored(mongodb::Doc::Of("_id", key_)).find(field) != std::string::npos;
   }
-  std::int64_t Purge() { return one_.store().Purge(one_.collection(), 100, 10s); }
+  std::int64_t Purge() { return one_.Purge(100); }
 
   Database database_{SetUri()};
   MonitoredPool pool_{WithSocketTimeout(SetUri()), database_.name()};
@@ -62,9 +48,7 @@ TEST_F(MongoGuard, AWaiterThatIsGrantedTheLockWhileItLeavesPassesItOn) {
   const Uuid first = NewUuid(), second = NewUuid();
   Enter(first);
   Enter(second);
-  pool_.BeforeNext("update", [&] {
-    other_.Write(WriteKind::kRelease, key_, held_.grant.lock_id, held_.version, Counted(2));
-  });
+  pool_.BeforeNext("update", [&] { other_.Release(key_, held_, Counted(2)); });
   const WriteOp left = Leave(one_, first);
   EXPECT_EQ(left.status, OpStatus::kDone) << Why(left);
   EXPECT_EQ(pool_.Take(), "find 2, update 2");
@@ -78,7 +62,7 @@ TEST_F(MongoGuard, WaitersThatLeaveAtOnceMindNoHandOver) {
   Enter(id);
   Enter(NewUuid());
   pool_.BeforeNext("update", [&] {
-    other_.Write(WriteKind::kRelease, key_, held_.grant.lock_id, held_.version, Counted(2));
+    other_.Release(key_, held_, Counted(2));
     Enter(NewUuid());
   });
   EXPECT_EQ(Leave(one_, id).status, OpStatus::kDone);
@@ -88,13 +72,15 @@ TEST_F(MongoGuard, WaitersThatLeaveAtOnceMindNoHandOver) {
 
 TEST_F(MongoGuard, AWaiterThatLeavesALockThatIsFreedMeanwhileLooksAgain) {
   const Uuid share = NewUuid(), id = NewUuid();
-  ASSERT_TRUE(other_.Share(key_, share, 2, {}, kTtl, kTtl).queued);
+  ASSERT_TRUE(
+      other_
+          .Acquire(key_,
+                   {.id = share, .mode = LockMode::kShared, .max_holders = 2, .queue_for = kTtl})
+          .queued);
   Enter(id);
   Enter(NewUuid());
   // The lock is free for the share that is first.
-  pool_.BeforeNext("update", [&] {
-    other_.Write(WriteKind::kRelease, key_, held_.grant.lock_id, held_.version, Counted(2));
-  });
+  pool_.BeforeNext("update", [&] { other_.Release(key_, held_, Counted(2)); });
   EXPECT_EQ(Leave(one_, id).status, OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "find 2, update 2");
   EXPECT_EQ(Waiting(), 2);
@@ -142,7 +128,9 @@ TEST_F(MongoGuard, TheLastSharesThatLeaveAtOnceLeaveAFreeLock) {
 TEST_F(MongoGuard, AShareThatLeavesLeavesItsMarkAndTheLeaseOfTheOthers) {
   Leave(one_, held_.grant.lock_id);
   const Uuid longer = NewUuid();
-  ASSERT_EQ(other_.Share(key_, longer, kMaxHolders, {}, 10 * kTtl).status, OpStatus::kDone);
+  ASSERT_EQ(
+      other_.Acquire(key_, {.id = longer, .ttl = 10 * kTtl, .mode = LockMode::kShared}).status,
+      OpStatus::kDone);
   ASSERT_EQ(other_.Share(key_, NewUuid()).status, OpStatus::kDone);
   EXPECT_EQ(Leave(one_, longer).status, OpStatus::kDone);
   const ReadOp read = other_.Read(key_);
@@ -218,10 +206,7 @@ TEST_F(MongoGuardOfSave, ErasesNoDocumentThatIsTakenMeanwhile) {
 TEST_F(MongoGuardOfSave, LeavesToOtherProgramsWhatItHasNotChanged) {
   Change(R"({"$set": {"theirs": 1}})");
   BeforeTheSecond("update", [&] { Change(R"({"$set": {"theirs": 2}})"); });
-  SaveOp op(one_.collection(), key_);
-  op.expected = seen_.version;
-  op.born = seen_.born;
-  op.write_id = NewUuid();
+  SaveOp op = one_.SaveOf(SaveKind::kReplace, key_, seen_.version, seen_.born);
   op.base = seen_.body;
   op.body = Counted(2);
   one_.Execute(op);
@@ -306,12 +291,8 @@ class MongoGuardOfWrite : public MongoGuard {
       Change(R"({"$rename": {"lockId": "gone"}})");
       pool_.BeforeNext("find", [&] { Change(R"({"$rename": {"gone": "lockId"}})"); });
     });
-    WriteOp op(one_.collection(), key_);
-    op.write = kind;
-    op.lock_id = held_.grant.lock_id;
-    op.expected = expected;
-    op.ttl = 10 * kTtl;
-    op.next = next;
+    WriteOp op = one_.WriteOf(key_, kind, held_.grant.lock_id,
+                              {.expected = expected, .ttl = 10 * kTtl, .next = next});
     if (kind != WriteKind::kErase) op.body = Counted(2);
     one_.Execute(op);
     EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);

@@ -7,7 +7,7 @@
 #include "conformance/suite/store_conformance.h"
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {
 namespace {
@@ -33,9 +33,9 @@ class HostileInput : public ::testing::Test {
     }
   }
 
-  Documents documents_;
+  mongo_test::Database documents_;
   std::shared_ptr<Store> store_ = OpenMongodbStore(documents_.uri());
-  Client things_{*store_, store_->Open("things", {}, conformance::kTtl)};
+  Client things_{store_};
 };
 
 TEST_F(HostileInput, KeysReachTheirOwnDocumentOnly) {
@@ -118,12 +118,9 @@ TEST_F(HostileInput, NamesAreRefusedByNameBeforeAnythingIsSent) {
 TEST_F(HostileInput, TooLargeABodyIsATypedErrorAndDoesNotAffectOthers) {
   // The facade would have refused it; here the server does.
   const Key large("large"), small("small");
-  SaveOp refused(things_.collection(), large), fine(things_.collection(), small);
-  refused.save = fine.save = SaveKind::kInsert;
-  refused.body = MakeBody({{"text", std::string(17U << 20U, 'x')}});
-  fine.body = MakeBody({{"n", 1}});
-  const std::array<StoreOp*, 2> batch{&refused, &fine};
-  store_->Execute(batch, conformance::kBudget);
+  SaveOp refused = things_.InsertOf(large, {{"text", std::string(17U << 20U, 'x')}});
+  SaveOp fine = things_.InsertOf(small, {{"n", 1}});
+  things_.Execute({&refused, &fine});
   EXPECT_EQ(refused.status, OpStatus::kFailed);
   EXPECT_EQ(fine.status, OpStatus::kDone);
   EXPECT_EQ(things_.Read("large").status, OpStatus::kMissing);

@@ -20,11 +20,7 @@ class LegacyLockId : public ::testing::Test {
   void RewriteId(const Key& key, std::string_view field, const Uuid& id) {
     Doc legacy;
     mongodb::AddLegacyUuid(legacy, field, id);
-    Doc statement;
-    statement.Add("q", Doc::Of("_id", key)).Add("u", Doc::Of("$set", legacy));
-    Doc command;
-    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
-    database_.Run(command);
+    database_.Update("things", Doc::Of("_id", key), Doc::Of("$set", legacy));
   }
   AcquireOp Held(const Key& key) {
     AcquireOp op = things_.Acquire(key, NewUuid(), Counted(1));
@@ -50,12 +46,8 @@ TEST_F(LegacyLockId, IsNotRenewedAmongOthers) {
   const Key other("b");
   const Uuid id = Held(key_).grant.lock_id, good = Held(other).grant.lock_id;
   RewriteId(key_, "lockId", id);
-  RenewOp spoilt(things_.collection(), key_), sound(things_.collection(), other);
-  spoilt.lock_id = id;
-  sound.lock_id = good;
-  spoilt.ttl = sound.ttl = kTtl;
-  StoreOp* const both[] = {&spoilt, &sound};
-  things_.store().Execute(both, things_.budget());
+  RenewOp spoilt = things_.RenewOf(key_, id), sound = things_.RenewOf(other, good);
+  things_.Execute({&spoilt, &sound});
   EXPECT_EQ(spoilt.status, OpStatus::kLost) << Why(spoilt);
   EXPECT_EQ(sound.status, OpStatus::kDone) << Why(sound);
 }
@@ -81,7 +73,8 @@ TEST_F(LegacyLockId, IsShownAsAnotherLock) {
   EXPECT_TRUE(read.locked) << "it counts while its lease lasts";
   EXPECT_NE(read.lock_id, id);
   for (const WriteKind kind : {WriteKind::kCheckpoint, WriteKind::kRelease, WriteKind::kErase}) {
-    const WriteOp write = things_.Write(kind, key_, id, held.version, Counted(2));
+    const WriteOp write =
+        things_.Write(key_, kind, id, {.expected = held.version, .body = Counted(2)});
     EXPECT_EQ(write.status, OpStatus::kLost) << Why(write);
   }
   EXPECT_EQ(things_.Acquire(key_, NewUuid()).status, OpStatus::kBusy);

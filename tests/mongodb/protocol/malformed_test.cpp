@@ -5,7 +5,7 @@
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/support/raw_documents.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {
 namespace {
@@ -109,35 +109,13 @@ class MalformedLock : public ::testing::TestWithParam<Malformed> {
   /// @param queue_for how long it waits
   AcquireOp Attempt(const Key& key, LockMode mode, std::chrono::milliseconds queue_for,
                     bool queue_likely) {
-    AcquireOp op(things_.collection(), key);
-    op.grant.lock_id = FreshId();
-    op.grant.ttl = conformance::kTtl;
-    op.grant.mode = mode;
-    op.grant.queue_for = queue_for;
-    op.queue_likely = queue_likely;
-    op.insert = MakeBody({{"n", 2}});
-    Execute(op);
-    return op;
+    return things_.Acquire(key, {.insert = MakeBody({{"n", 2}}),
+                                 .mode = mode,
+                                 .queue_for = queue_for,
+                                 .queue_likely = queue_likely});
   }
-  RenewOp RenewShare(const Key& key) {
-    RenewOp op(things_.collection(), key);
-    op.lock_id = Reader();
-    op.ttl = conformance::kTtl;
-    op.mode = LockMode::kShared;
-    Execute(op);
-    return op;
-  }
-  WriteOp ReleaseShare(const Key& key) {
-    WriteOp op(things_.collection(), key);
-    op.lock_id = Reader();
-    op.mode = LockMode::kShared;
-    Execute(op);
-    return op;
-  }
-  void Execute(StoreOp& op) {
-    StoreOp* const one[] = {&op};
-    store_->Execute(one, conformance::kBudget);
-  }
+  RenewOp RenewShare(const Key& key) { return things_.RenewShare(key, Reader()); }
+  WriteOp ReleaseShare(const Key& key) { return things_.ReleaseShare(key, Reader()); }
   /// The id of the readers above.
   static Uuid Reader() {
     Uuid id{};
@@ -151,9 +129,9 @@ class MalformedLock : public ::testing::TestWithParam<Malformed> {
     EXPECT_NE(op.detail->message.find("(lock"), std::string::npos) << "no field is named";
   }
 
-  Documents documents_;
+  mongo_test::Database documents_;
   std::shared_ptr<Store> store_ = OpenMongodbStore(documents_.uri());
-  Client things_{*store_, store_->Open("things", {}, conformance::kTtl)};
+  Client things_{store_};
   BsonPtr before_{nullptr, &bson_destroy};
 };
 
@@ -186,9 +164,9 @@ TEST_P(MalformedLock, IsNeverWritten) {
 
 /// MongoDB's equality looks into arrays.
 TEST(MalformedLocks, OfAnIdInAnArrayAreNobodys) {
-  Documents documents;
+  mongo_test::Database documents;
   const auto store = OpenMongodbStore(documents.uri());
-  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  Client things{store};
   const AcquireOp grant = things.Create("held", {{"n", 1}});
   mongodb::Doc set;
   set.Add("lockId", mongodb::Array().Add(grant.grant.lock_id));
@@ -204,9 +182,9 @@ TEST(MalformedLocks, OfAnIdInAnArrayAreNobodys) {
 
 /// A double that equals the version its holder knows is not that version.
 TEST(MalformedVersion, EndsItsHoldersRightToWrite) {
-  Documents documents;
+  mongo_test::Database documents;
   const std::shared_ptr<Store> store = OpenMongodbStore(documents.uri());
-  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  Client things{store};
   const AcquireOp grant = things.Create("held", {{"n", 1}});
   documents.Update("things", "held", R"({"$set": {"lockVersion": 1.0}})");
   const WriteOp release = things.Release("held", grant, MakeBody({{"n", 2}}));
@@ -216,9 +194,9 @@ TEST(MalformedVersion, EndsItsHoldersRightToWrite) {
 }
 
 TEST(MalformedLocks, OfAKnownVersionAreReleasedByTheirHolder) {
-  Documents documents;
+  mongo_test::Database documents;
   const auto store = OpenMongodbStore(documents.uri());
-  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  Client things{store};
   for (const char* spoilt : {R"({"$set": {"lockBorn": "x"}})", R"({"$set": {"lockReleased": 5}})",
                              R"({"$set": {"lockTime": "x"}})"}) {
     const Key key(spoilt);
@@ -238,30 +216,17 @@ TEST_P(MalformedLock, IsSkippedByTheNextSearchAndIsNotFree) {
 
 TEST_P(MalformedLock, FailsNoNeighbourInTheBatch) {
   const Key a("aa"), bad("bad"), z("zz");
-  AcquireOp first(things_.collection(), a), spoilt(things_.collection(), bad),
-      last(things_.collection(), z);
-  std::vector<StoreOp*> batch;
-  for (AcquireOp* op : {&first, &spoilt, &last}) {
-    op->grant.lock_id = FreshId();
-    op->grant.ttl = conformance::kTtl;
-    batch.push_back(op);
-  }
-  store_->Execute(batch, conformance::kBudget);
+  AcquireOp first = things_.AcquireOf(a), spoilt = things_.AcquireOf(bad);
+  AcquireOp last = things_.AcquireOf(z);
+  things_.Execute({&first, &spoilt, &last});
   EXPECT_EQ(first.status, OpStatus::kDone);
   EXPECT_EQ(last.status, OpStatus::kDone);
   ExpectTyped(spoilt);
 
-  RenewOp renewed(things_.collection(), a), refused(things_.collection(), bad),
-      too(things_.collection(), z);
-  renewed.lock_id = first.grant.lock_id;
-  refused.lock_id = spoilt.grant.lock_id;
-  too.lock_id = last.grant.lock_id;
-  batch.clear();
-  for (RenewOp* op : {&renewed, &refused, &too}) {
-    op->ttl = conformance::kTtl;
-    batch.push_back(op);
-  }
-  store_->Execute(batch, conformance::kBudget);
+  RenewOp renewed = things_.RenewOf(a, first.grant.lock_id);
+  RenewOp refused = things_.RenewOf(bad, spoilt.grant.lock_id);
+  RenewOp too = things_.RenewOf(z, last.grant.lock_id);
+  things_.Execute({&renewed, &refused, &too});
   EXPECT_EQ(renewed.status, OpStatus::kDone);
   EXPECT_EQ(too.status, OpStatus::kDone);
   EXPECT_NE(refused.status, OpStatus::kDone);

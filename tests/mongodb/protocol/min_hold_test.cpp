@@ -16,7 +16,8 @@ class MongoMinHold : public ::testing::Test {
   /// Creates the document with {"n": 1}, and lets others act before the lock is granted.
   AcquireOp CreateWhile(const std::function<void()>& others) {
     pool_.BeforeNext("findAndModify", others);
-    return watched_.Acquire(key_, NewUuid(), Counted(1), std::chrono::milliseconds(1));
+    return watched_.Acquire(
+        key_, {.id = NewUuid(), .insert = Counted(1), .min_hold = std::chrono::milliseconds(1)});
   }
 
   Database database_{SetUri()};

@@ -44,8 +44,7 @@ class MongoProof : public ::testing::Test {
   }
   AcquireOp Free(const std::string& name) {
     AcquireOp op = Held(name);
-    const WriteOp release =
-        things_.Write(WriteKind::kRelease, *op.key, op.grant.lock_id, op.version, Counted(1));
+    const WriteOp release = things_.Release(*op.key, op, Counted(1));
     EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
     op.version = release.version;
     return op;

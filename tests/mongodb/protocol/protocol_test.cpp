@@ -58,34 +58,13 @@ namespace {
 class MongoProtocol : public ::testing::Test {
  protected:
   /// Puts a document there as another program would; the text is canonical Extended JSON.
-  void Put(const std::string& json) {
-    bson_error_t error;
-    bson_t* const parsed = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(json.data()),
-                                              static_cast<ssize_t>(json.size()), &error);
-    ASSERT_NE(parsed, nullptr) << error.message;
-    mongodb::Doc document;
-    bson_concat(document.get(), parsed);
-    bson_destroy(parsed);
-    mongodb::Doc command;
-    command.Add("insert", "things");
-    command.Add("documents", mongodb::Array().Add(document));
-    database_.Run(command);
-  }
+  void Put(const std::string& json) { database_.Insert("things", json); }
   std::int64_t Count(const mongodb::Doc& query, const char* collection = "things") {
-    mongodb::Doc command;
-    command.Add("count", collection).Add("query", query);
-    std::int64_t count = 0;
-    database_.Run(command, [&](const bson_t& reply) {
-      bson_iter_t n;
-      if (bson_iter_init_find(&n, &reply, "n")) count = bson_iter_as_int64(&n);
-    });
-    return count;
+    return database_.Count(collection, query);
   }
   /// An AcquireNext of whatever there is.
   AcquireOp Next(Key& found) {
-    AcquireOp op(client_.collection(), found);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = kTtl;
+    AcquireOp op = client_.AcquireOf(found);
     client_.store().AcquireNext(Filter{}, op, found, client_.budget());
     return op;
   }
@@ -144,7 +123,7 @@ TEST_F(MongoProtocol, LocksWithoutAStoredImage) {
   const Uuid id = NewUuid();
   const AcquireOp held = client_.Acquire(key, id, Counted(1));
   ASSERT_EQ(held.status, OpStatus::kDone);
-  ASSERT_EQ(client_.Write(WriteKind::kRelease, key, id).status, OpStatus::kDone);
+  ASSERT_EQ(client_.Release(key, id).status, OpStatus::kDone);
   database_.Run(mongodb::Doc::Of("profile", 0));
   mongodb::Doc all, with_image;
   all.Add("command.findAndModify", "things");
@@ -273,7 +252,7 @@ TEST_F(MongoProtocol, ARenewalWakesNoWaiter) {
   await_sign();
   EXPECT_EQ(mine, mine_before) << "renewals were told as releases";
   EXPECT_EQ(any, any_before);
-  ASSERT_EQ(client_.Write(WriteKind::kRelease, key, id, held.version).status, OpStatus::kDone);
+  ASSERT_EQ(client_.Release(key, id, {.expected = held.version}).status, OpStatus::kDone);
   await_sign();
   EXPECT_EQ(mine, mine_before + 1);
 }

@@ -39,44 +39,34 @@ class MongoQueue : public ::testing::Test {
     holder_pool_.Take();
   }
   WriteOp Release(const AcquireOp& held, bool queue_likely = false) {
-    WriteOp op(holder_.collection(), key_);
-    op.lock_id = held.grant.lock_id;
-    op.expected = held.version;
-    op.body = Counted(2);
+    WriteOp op =
+        holder_.ReleaseOf(key_, held.grant.lock_id, {.expected = held.version, .body = Counted(2)});
     op.queue_likely = queue_likely;
     holder_.Execute(op);
     return op;
   }
   WriteOp ReleaseShare(const Uuid& id, bool queue_likely) {
-    WriteOp op(holder_.collection(), key_);
-    op.lock_id = id;
-    op.mode = LockMode::kShared;
+    WriteOp op = holder_.ReleaseOf(key_, id, {.mode = LockMode::kShared});
     op.queue_likely = queue_likely;
     holder_.Execute(op);
     return op;
   }
   AcquireOp Enter(Client& waiter, const Uuid& id, bool queue_likely = false) {
-    AcquireOp op = waiter.Wait(key_, id, kTtl, {}, queue_likely);
+    AcquireOp op =
+        waiter.Acquire(key_, {.id = id, .queue_for = kTtl, .queue_likely = queue_likely});
     EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
     EXPECT_TRUE(op.queued);
     return op;
   }
   /// What a program does that was written before there was a queue.
   void ReleaseAsBefore() {
-    mongodb::Doc set, update, statement, command;
+    mongodb::Doc set, update;
     set.AddNull("lockId").Add("lockReleased", held_.grant.lock_id);
     update.Add("$set", set).Add("$inc", mongodb::Doc::Of("lockVersion", std::int64_t{1}));
-    statement.Add("q", mongodb::Doc::Of("_id", key_)).Add("u", update);
-    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
-    database_.Run(command);
+    database_.Update("things", mongodb::Doc::Of("_id", key_), update);
   }
   void SetQueue(const std::string& json) {
-    mongodb::Doc set, statement, command;
-    bson_concat(set.get(),
-                mongo_docs_test::Parse(R"({"$set": {"lockQueue": )" + json + "}}").get());
-    statement.Add("q", mongodb::Doc::Of("_id", key_)).Add("u", set);
-    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
-    database_.Run(command);
+    database_.Update("things", key_, R"({"$set": {"lockQueue": )" + json + "}}");
   }
   bool HasQueue() {
     return database_.Stored(mongodb::Doc::Of("_id", key_)).find("lockQueue") != std::string::npos;
@@ -131,7 +121,7 @@ TEST_F(MongoQueue, AWaiterThatLeavesAfterItsGrantPassesTheLockOn) {
   Enter(waiter_, second);
   const WriteOp release = Release(held_);
   ASSERT_EQ(holder_.Read(key_).lock_id, first);
-  const WriteOp left = waiter_.Write(WriteKind::kLeave, key_, first);
+  const WriteOp left = waiter_.Leave(key_, first);
   EXPECT_EQ(left.status, OpStatus::kDone) << Why(left);
   EXPECT_EQ(left.version, release.version + 1);
   const ReadOp stored = holder_.Read(key_);
@@ -141,7 +131,9 @@ TEST_F(MongoQueue, AWaiterThatLeavesAfterItsGrantPassesTheLockOn) {
 
 TEST_F(MongoQueue, AShareThatWaitsTakesOneCommandForEachAttempt) {
   const Uuid id = NewUuid();
-  const auto attempt = [&] { return waiter_.Share(key_, id, kMaxHolders, {}, kTtl, kTtl); };
+  const auto attempt = [&] {
+    return waiter_.Acquire(key_, {.id = id, .mode = LockMode::kShared, .queue_for = kTtl});
+  };
   pool_.Take();
   const AcquireOp entered = attempt();
   EXPECT_TRUE(entered.queued) << Why(entered);
@@ -167,8 +159,7 @@ TEST_F(MongoQueue, TheLastShareThatMeetsAQueueIsReleasedByTwoCommandsOrOneWhereI
     const AcquireOp granted = waiter_.Wait(key_, writer);
     EXPECT_TRUE(granted.passed_on) << Why(granted);
     EXPECT_EQ(granted.version, release.version);
-    EXPECT_EQ(holder_.Write(WriteKind::kRelease, key_, writer, granted.version).status,
-              OpStatus::kDone);
+    EXPECT_EQ(holder_.Release(key_, writer, {.expected = granted.version}).status, OpStatus::kDone);
   }
 }
 
@@ -200,9 +191,11 @@ TEST_F(MongoQueue, AWaiterThatFindsTheLockFreeTakesItByOneCommand) {
 
 TEST_F(MongoQueue, AWaiterEntersByOneCommandDuringAMinHoldToo) {
   const Key key("for a while");
-  ASSERT_EQ(holder_.Acquire(key, NewUuid(), Counted(1), kTtl).status, OpStatus::kDone);
+  ASSERT_EQ(holder_.Acquire(key, {.id = NewUuid(), .insert = Counted(1), .min_hold = kTtl}).status,
+            OpStatus::kDone);
   pool_.Take();
-  const AcquireOp waits = waiter_.Wait(key, NewUuid(), kTtl, {}, true);
+  const AcquireOp waits =
+      waiter_.Acquire(key, {.id = NewUuid(), .queue_for = kTtl, .queue_likely = true});
   EXPECT_TRUE(waits.queued) << Why(waits);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
@@ -218,12 +211,12 @@ TEST_F(MongoQueue, ABodyMayHaveArraysOfTheNamesThatAnswersHave) {
     EXPECT_EQ(waiter_.Acquire(key, NewUuid()).status, OpStatus::kBusy);
     EXPECT_EQ(waiter_.Share(key, NewUuid()).status, OpStatus::kBusy);
     pool_.Take();
-    const AcquireOp waits = waiter_.Wait(key, NewUuid(), kTtl, {}, likely);
+    const AcquireOp waits =
+        waiter_.Acquire(key, {.id = NewUuid(), .queue_for = kTtl, .queue_likely = likely});
     EXPECT_TRUE(waits.queued) << Why(waits);
     EXPECT_EQ(pool_.Take(), "findAndModify 1");
     EXPECT_EQ(holder_.Renew(key, NewUuid()).status, OpStatus::kLost);
-    ASSERT_EQ(holder_.Write(WriteKind::kRelease, key, held.grant.lock_id, held.version).status,
-              OpStatus::kDone);
+    ASSERT_EQ(holder_.Release(key, held).status, OpStatus::kDone);
     const AcquireOp granted = waiter_.Wait(key, waits.grant.lock_id);
     EXPECT_TRUE(granted.passed_on) << Why(granted);
     EXPECT_EQ(granted.body.json(), body);
@@ -237,7 +230,8 @@ TEST_F(MongoQueue, ABodyMayHaveArraysOfTheNamesThatAnswersHave) {
 TEST_F(MongoQueue, AWaiterThatExpectsAQueueTakesASecondCommandWhereTheLockIsNotHeld) {
   waiter_.Expire(key_);
   pool_.Take();
-  const AcquireOp over = waiter_.Wait(key_, NewUuid(), kTtl, {}, true);
+  const AcquireOp over =
+      waiter_.Acquire(key_, {.id = NewUuid(), .queue_for = kTtl, .queue_likely = true});
   EXPECT_EQ(over.status, OpStatus::kDone) << Why(over);
   EXPECT_TRUE(over.took_over);
   EXPECT_FALSE(over.passed_on);
@@ -245,7 +239,8 @@ TEST_F(MongoQueue, AWaiterThatExpectsAQueueTakesASecondCommandWhereTheLockIsNotH
   EXPECT_FALSE(HasQueue());
   ASSERT_EQ(Release(over).status, OpStatus::kDone);
   pool_.Take();
-  const AcquireOp free = waiter_.Wait(key_, NewUuid(), kTtl, {}, true);
+  const AcquireOp free =
+      waiter_.Acquire(key_, {.id = NewUuid(), .queue_for = kTtl, .queue_likely = true});
   EXPECT_EQ(free.status, OpStatus::kDone) << Why(free);
   EXPECT_FALSE(free.took_over);
   EXPECT_EQ(pool_.Take(), "findAndModify 2");
@@ -270,7 +265,7 @@ class MongoQueueStreams : public MongoQueue {
       const Uuid id = NewUuid();
       const AcquireOp op = holder_.Acquire(probe, id, Counted(1));
       if (op.status == OpStatus::kDone) {
-        holder_.Write(WriteKind::kRelease, probe, id, op.version);
+        holder_.Release(probe, id, {.expected = op.version});
       }
       return probed && others_probed;
     }));
@@ -279,8 +274,7 @@ class MongoQueueStreams : public MongoQueue {
   /// Releases the lock, and returns when the waiter's stream has told of it.
   void PassOn(const Body& body) {
     const int before = told_;
-    const WriteOp release =
-        holder_.Write(WriteKind::kRelease, key_, held_.grant.lock_id, held_.version, body);
+    const WriteOp release = holder_.Release(key_, held_, body);
     ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
     ASSERT_TRUE(Eventually([&] { return told_ > before; }));
   }
@@ -321,7 +315,7 @@ TEST_F(MongoQueueStreams, TellTheStoreOfTheWaiterWithTheDocument) {
   EXPECT_EQ(grant.body.json(), Counted(2).json());
   EXPECT_EQ(others_told_, 0) << "it was nobody else's turn";
   // Without a waiter a release tells all.
-  WriteOp last = waiter_.Write(WriteKind::kRelease, key_, id, grant.version, Counted(3));
+  WriteOp last = waiter_.Release(key_, id, {.expected = grant.version, .body = Counted(3)});
   ASSERT_EQ(last.status, OpStatus::kDone);
   EXPECT_TRUE(Eventually([&] { return others_told_ > 0; }));
 }
@@ -334,9 +328,7 @@ TEST_F(MongoQueueStreams, LeaveALargeDocumentToOneFind) {
   EXPECT_EQ(Told().lock_id, id);
   EXPECT_FALSE(Told().body);
   pool_.Take();
-  AcquireOp granted(waiter_.collection(), key_);
-  granted.grant.lock_id = id;
-  granted.grant.ttl = granted.grant.queue_for = kTtl;
+  AcquireOp granted = waiter_.AcquireOf(key_, {.id = id, .queue_for = kTtl});
   granted.seems_granted = true;
   waiter_.Execute(granted);
   EXPECT_EQ(granted.status, OpStatus::kDone) << Why(granted);
@@ -359,7 +351,7 @@ TEST_F(MongoQueue, AQueueThatAnOlderProgramLeavesBehindIsServedByTheNextAttempt)
 }
 
 TEST_F(MongoQueue, AnEntryLapses) {
-  const AcquireOp gone = waiter_.Wait(key_, NewUuid(), 1ms);
+  const AcquireOp gone = waiter_.Acquire(key_, {.id = NewUuid(), .queue_for = 1ms});
   EXPECT_EQ(gone.status, OpStatus::kBusy);
   std::this_thread::sleep_for(5ms);
   ASSERT_EQ(Release(held_).status, OpStatus::kDone);
@@ -411,23 +403,17 @@ TEST_F(MongoQueue, TheGrantToTheFirstOfAFullQueueMakesRoomForOne) {
   const AcquireOp op = Enter(waiter_, late);
   EXPECT_EQ(op.ahead, static_cast<int>(kMaxQueueEntries) - 1);
   EXPECT_EQ(holder_.Read(key_).lock_id, ids.front());
-  EXPECT_EQ(waiter_.Write(WriteKind::kLeave, key_, late).status, OpStatus::kDone);
+  EXPECT_EQ(waiter_.Leave(key_, late).status, OpStatus::kDone);
 }
 
 /// In one command they find out that they are taken, and then each leaves its entry.
 TEST_F(MongoQueue, WaitersOfManyDocumentsWaitInOneCall) {
   const Key b("b");
   ASSERT_EQ(holder_.Acquire(b, NewUuid(), Counted(1)).status, OpStatus::kDone);
-  AcquireOp ops[] = {{waiter_.collection(), key_}, {waiter_.collection(), b}};
-  std::vector<StoreOp*> all;
-  for (AcquireOp& op : ops) {
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = kTtl;
-    op.grant.queue_for = kTtl;
-    all.push_back(&op);
-  }
+  AcquireOp ops[] = {waiter_.AcquireOf(key_, {.queue_for = kTtl}),
+                     waiter_.AcquireOf(b, {.queue_for = kTtl})};
   for (int i = 0; i < 2; ++i) {
-    waiter_.store().Execute(all, waiter_.budget());
+    waiter_.Execute({&ops[0], &ops[1]});
     for (const AcquireOp& op : ops) {
       EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
       EXPECT_TRUE(op.queued);
@@ -435,16 +421,12 @@ TEST_F(MongoQueue, WaitersOfManyDocumentsWaitInOneCall) {
     }
   }
   // A release among others passes the lock on too.
-  WriteOp release(holder_.collection(), key_), other(holder_.collection(), b);
-  release.lock_id = held_.grant.lock_id;
-  release.expected = held_.version;
-  other.lock_id = NewUuid();
-  other.expected = 1;
-  StoreOp* const writes[] = {&release, &other};
-  holder_.store().Execute(writes, holder_.budget());
+  WriteOp release = holder_.ReleaseOf(key_, held_.grant.lock_id, {.expected = held_.version});
+  WriteOp other = holder_.ReleaseOf(b, NewUuid(), {.expected = 1});
+  holder_.Execute({&release, &other});
   EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
   EXPECT_EQ(other.status, OpStatus::kLost) << Why(other);
-  waiter_.store().Execute(all, waiter_.budget());
+  waiter_.Execute({&ops[0], &ops[1]});
   EXPECT_EQ(ops[0].status, OpStatus::kDone) << Why(ops[0]);
   EXPECT_TRUE(ops[0].passed_on);
   EXPECT_EQ(ops[1].status, OpStatus::kBusy);
@@ -463,10 +445,8 @@ TEST_F(MongoQueue, AReleaseAmongOthersMayMeetAQueueThatIsGoneThen) {
   ops[1].lock_id = other.grant.lock_id;
   ops[1].expected = other.version;
   OpStatus left = OpStatus::kPending;
-  holder_pool_.BeforeNext("find",
-                          [&] { left = waiter_.Write(WriteKind::kLeave, key_, id).status; });
-  StoreOp* const all[] = {&ops[0], &ops[1]};
-  holder_.store().Execute(all, holder_.budget());
+  holder_pool_.BeforeNext("find", [&] { left = waiter_.Leave(key_, id).status; });
+  holder_.Execute({&ops[0], &ops[1]});
   EXPECT_EQ(left, OpStatus::kDone);
   for (const WriteOp& op : ops) EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
 }
@@ -477,8 +457,7 @@ TEST_F(MongoQueue, AWaiterWhoseEntryWasGrantedTheLockIsToldSoBesideAnAttemptAtAF
   const Key b("b");
   const AcquireOp made = holder_.Acquire(b, NewUuid(), Counted(1));
   ASSERT_EQ(made.status, OpStatus::kDone) << Why(made);
-  const WriteOp freed =
-      holder_.Write(WriteKind::kRelease, b, made.grant.lock_id, made.version, Counted(1));
+  const WriteOp freed = holder_.Release(b, made, Counted(1));
   ASSERT_EQ(freed.status, OpStatus::kDone) << Why(freed);
   const Uuid id = NewUuid();
   Enter(waiter_, id);
@@ -503,11 +482,7 @@ TEST_F(MongoQueue, NoTextOfAWaiterIsEvaluated) {
   LockHolder holder;
   holder.name = "$lockId";
   holder.host = "$$NOW";
-  AcquireOp op(waiter_.collection(), key_);
-  op.grant.lock_id = NewUuid();
-  op.grant.ttl = kTtl;
-  op.grant.queue_for = kTtl;
-  op.grant.group = "$_id";
+  AcquireOp op = waiter_.AcquireOf(key_, {.group = "$_id", .queue_for = kTtl});
   op.grant.owner = std::make_shared<const LockHolder>(holder);
   waiter_.Execute(op);
   ASSERT_EQ(op.status, OpStatus::kBusy) << Why(op);

@@ -47,9 +47,7 @@ TEST_F(MongoShares, LeaveNothingInTheDocumentButTheVersion) {
   things_.Share(key_, first, 2, Counted(1));
   things_.Share(key_, second, 2);
   EXPECT_EQ(Field("lockReaders.1.ttl"), R"({ "" : 30000 })");
-  AcquireOp writer(things_.collection(), key_);
-  writer.grant.lock_id = NewUuid();
-  writer.grant.ttl = kTtl;
+  AcquireOp writer = things_.AcquireOf(key_);
   things_.Execute(writer);
   EXPECT_EQ(writer.status, OpStatus::kBusy);
   EXPECT_EQ(things_.ReleaseShare(key_, first).status, OpStatus::kDone);

@@ -28,11 +28,7 @@ class MongoRules : private RulesDatabase, public plain_test::StoreAgainstRules {
   MongoRules() : StoreAgainstRules(store, store->Open("things", {}, plain_test::kDefaultTtl)) {}
 
   void Put(Cases& cases) override {
-    Doc all;
-    all.Add("q", Doc()).Add("limit", 0);
-    Doc command = Doc::Of("delete", "things");
-    command.Add("deletes", Array().Add(all));
-    database.Run(command);
+    database.Delete("things", {});
     database.Run(Doc::Of("hello", 1), [&](const bson_t& reply) {
       bson_iter_t time;
       ASSERT_TRUE(mongodb::FindField(reply, "localTime", time));
@@ -45,9 +41,7 @@ class MongoRules : private RulesDatabase, public plain_test::StoreAgainstRules {
           mongo_rules_test::DocumentOf(one.key, *one.before, DialectOf(one), server_now_));
     }
     if (documents.size() == 0) return;
-    Doc insert = Doc::Of("insert", "things");
-    insert.Add("documents", documents);
-    database.Run(insert);
+    database.Insert("things", documents);
   }
 
   Records Stored(const Cases&) override {

@@ -12,10 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "doclock/key.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/support/driver_lines.h"
+#include "mongodb/support/raw_documents.h"
 
 namespace doclock::mongo_test {
+
+using mongo_docs_test::BsonPtr;
 
 /// A server or replica set, as any program sees it that knows nothing of this library.
 class RawServer {
@@ -33,15 +37,17 @@ class RawServer {
   RawServer& operator=(const RawServer&) = delete;
   ~RawServer() { mongoc_client_destroy(client_); }
 
-  /// @throws std::runtime_error with the server's words
-  void Run(const std::string& database, const mongodb::Doc& command, const Visit& visit = {}) {
+  /// A command; its answer. @throws std::runtime_error with the server's words
+  BsonPtr Run(const std::string& database, const mongodb::Doc& command, const Visit& visit = {}) {
     bson_t reply;
     bson_error_t error{};
     const bool done = mongoc_client_command_simple(client_, database.c_str(), command.get(),
                                                    nullptr, &reply, &error);
-    if (done && visit) visit(reply);
+    BsonPtr answer = mongo_docs_test::Copy(reply);
     bson_destroy(&reply);
     if (!done) throw std::runtime_error(error.message);
+    if (visit) visit(*answer);
+    return answer;
   }
   std::vector<std::string> Collections(const std::string& database) {
     mongoc_database_t* const handle = mongoc_client_get_database(client_, database.c_str());
@@ -85,7 +91,7 @@ inline std::string WithDatabase(const std::string& uri, const std::string& datab
 /// A database of the test's own, dropped at its end.
 class Database {
  public:
-  explicit Database(const std::string& uri) : server_(uri) {
+  explicit Database(const std::string& uri = SetUri()) : server_(uri) {
     static int count = 0;
     name_ = "doclock_test_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
     uri_ = WithDatabase(uri, name_);
@@ -112,9 +118,66 @@ class Database {
   /// The URI to open a store of it.
   [[nodiscard]] const std::string& uri() const noexcept { return uri_; }
   [[nodiscard]] RawServer& server() noexcept { return server_; }
-  /// A command on this database.
-  void Run(const mongodb::Doc& command, const RawServer::Visit& visit = {}) {
-    server_.Run(name_, command, visit);
+  /// A command on this database; its answer.
+  BsonPtr Run(const mongodb::Doc& command, const RawServer::Visit& visit = {}) {
+    return server_.Run(name_, command, visit);
+  }
+  void Insert(std::string_view collection, const mongodb::Doc& doc) {
+    Insert(collection, mongodb::Array().Add(doc));
+  }
+  void Insert(std::string_view collection, const mongodb::Array& docs) {
+    mongodb::Doc command = mongodb::Doc::Of("insert", collection);
+    command.Add("documents", docs).Add("writeConcern", mongodb::Doc::Of("w", "majority"));
+    const BsonPtr reply = Run(command);
+    if (bson_has_field(reply.get(), "writeErrors")) {
+      throw std::runtime_error("the server refuses a document: " +
+                               mongo_docs_test::Canonical(*reply));
+    }
+  }
+  void Insert(std::string_view collection, const std::string& json) {
+    Insert(collection, DocOf(json));
+  }
+  /// The one document that meets the filter; null if there is none.
+  BsonPtr Find(std::string_view collection, const mongodb::Doc& filter) {
+    mongodb::Doc command = mongodb::Doc::Of("find", collection);
+    const BsonPtr reply = Run(command.Add("filter", filter).Add("limit", 1));
+    bson_iter_t iter, first;
+    bson_t doc;
+    if (bson_iter_init(&iter, reply.get()) &&
+        bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) &&
+        mongodb::DocumentAt(first, doc)) {
+      return mongo_docs_test::Copy(doc);
+    }
+    return {nullptr, &bson_destroy};
+  }
+  BsonPtr Find(std::string_view collection, const Key& key) {
+    return Find(collection, mongodb::Doc::Of("_id", mongodb::Equals(key)));
+  }
+  std::int64_t Count(std::string_view collection, const mongodb::Doc& query = {}) {
+    mongodb::Doc command = mongodb::Doc::Of("count", collection);
+    const BsonPtr reply = Run(command.Add("query", query));
+    bson_iter_t n;
+    return bson_iter_init_find(&n, reply.get(), "n") ? bson_iter_as_int64(&n) : 0;
+  }
+  /// Makes one update (modifiers or a pipeline) of one document, or of all.
+  void Update(std::string_view collection, const mongodb::Doc& filter, const mongodb::Doc& change,
+              bool all = false) {
+    mongodb::Doc statement, command = mongodb::Doc::Of("update", collection);
+    statement.Add("q", filter).Add("multi", all);
+    if (bson_has_field(change.get(), "0")) {
+      statement.AddArray("u", change);
+    } else {
+      statement.Add("u", change);
+    }
+    Run(command.Add("updates", mongodb::Array().Add(statement)));
+  }
+  void Update(std::string_view collection, const Key& key, const std::string& json) {
+    Update(collection, mongodb::Doc::Of("_id", mongodb::Equals(key)), DocOf(json));
+  }
+  void Delete(std::string_view collection, const mongodb::Doc& filter) {
+    mongodb::Doc statement, command = mongodb::Doc::Of("delete", collection);
+    statement.Add("q", filter).Add("limit", 0);
+    Run(command.Add("deletes", mongodb::Array().Add(statement)));
   }
   /// The documents of a collection that meet the filter, by `_id`, as the server has them.
   std::string Stored(const mongodb::Doc& filter = {}, std::string_view collection = "things") {
@@ -133,6 +196,12 @@ class Database {
   }
 
  private:
+  static mongodb::Doc DocOf(const std::string& json) {
+    mongodb::Doc doc;
+    bson_concat(doc.get(), mongo_docs_test::Parse(json).get());
+    return doc;
+  }
+
   RawServer server_;
   std::string name_, uri_;
 };

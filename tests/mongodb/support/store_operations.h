@@ -110,11 +110,12 @@ inline std::vector<Operation> Operations() {
   const auto nothing = [](Scene&) {};
   const auto acquire = [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id)); };
   const auto wait_where_others_did = [](Scene& s) {
-    return Told(s.faulty.Wait(s.key, s.id, kTtl, {}, true));
+    return Told(s.faulty.Acquire(s.key, {.id = s.id, .queue_for = kTtl, .queue_likely = true}));
   };
   const auto write = [](WriteKind kind) {
-    return
-        [kind](Scene& s) { return Told(s.faulty.Write(kind, s.key, s.id, s.version, Counted(2))); };
+    return [kind](Scene& s) {
+      return Told(s.faulty.Write(s.key, kind, s.id, {.expected = s.version, .body = Counted(2)}));
+    };
   };
   return {
       {"AcquireFree", exists, acquire},
@@ -134,14 +135,14 @@ inline std::vector<Operation> Operations() {
        },
        wait_where_others_did, OpStatus::kBusy, true, false, true},
       {"WaitForALockThatIsOver", expired, wait_where_others_did},
-      {"LeaveTheQueue", waited,
-       [](Scene& s) { return Told(s.faulty.Write(WriteKind::kLeave, s.key, s.waiter)); }},
-      {"LeaveTheLock", waited,
-       [](Scene& s) { return Told(s.faulty.Write(WriteKind::kLeave, s.key, s.id)); }},
+      {"LeaveTheQueue", waited, [](Scene& s) { return Told(s.faulty.Leave(s.key, s.waiter)); }},
+      {"LeaveTheLock", waited, [](Scene& s) { return Told(s.faulty.Leave(s.key, s.id)); }},
       {"ReleaseToAWaiter", waited, write(WriteKind::kRelease)},
       {"BreakForAWaiter", waited, [](Scene& s) { return Tell([&] { s.faulty.Break(s.key); }); }},
       {"AcquireWithMinHold", exists,
-       [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id, Counted(1), 10s)); },
+       [](Scene& s) {
+         return Told(s.faulty.Acquire(s.key, {.id = s.id, .insert = Counted(1), .min_hold = 10s}));
+       },
        OpStatus::kDone, true, true},
       {"Renew", held, [](Scene& s) { return Told(s.faulty.Renew(s.key, s.id)); }},
       {"RenewLost", expired, [](Scene& s) { return Told(s.faulty.Renew(s.key, s.id)); },
@@ -154,16 +155,16 @@ inline std::vector<Operation> Operations() {
          GrantRequest next;
          next.lock_id = NewUuid();
          next.ttl = kTtl;
-         return Told(
-             s.faulty.Write(WriteKind::kRelease, s.key, s.id, s.version, Counted(2), &next));
+         return Told(s.faulty.Release(s.key, s.id,
+                                      {.expected = s.version, .body = Counted(2), .next = &next}));
        }},
       {"ReleaseByValue", held,
        [](Scene& s) {
-         return Told(s.faulty.Write(WriteKind::kRelease, s.key, s.id, kAnyVersion, Counted(2)));
+         return Told(s.faulty.Release(s.key, s.id, {.body = Counted(2), .merge = true}));
        }},
       {"Erase", held, write(WriteKind::kErase)},
       {"EraseByValue", held,
-       [](Scene& s) { return Told(s.faulty.Write(WriteKind::kErase, s.key, s.id)); }},
+       [](Scene& s) { return Told(s.faulty.Write(s.key, WriteKind::kErase, s.id)); }},
       {"Insert", nothing,
        [](Scene& s) { return Told(s.faulty.Save(SaveKind::kInsert, s.key, 0, {}, Counted(1))); }},
       {"InsertExisting", exists,
@@ -209,9 +210,7 @@ inline std::vector<Operation> Operations() {
       {"AcquireNext", exists,
        [](Scene& s) {
          Key found("none");
-         AcquireOp op(s.faulty.collection(), found);
-         op.grant.lock_id = s.id;
-         op.grant.ttl = kTtl;
+         AcquireOp op = s.faulty.AcquireOf(found, {.id = s.id});
          s.faulty.store().AcquireNext(Filter{}, op, found, s.faulty.budget());
          return Told(op);
        }},

@@ -29,13 +29,7 @@ constexpr int kAll = 1'000;
 
 SaveOp Erase(Client& client, const Key& key) {
   const ReadOp read = client.Read(key);
-  SaveOp op(client.collection(), key);
-  op.save = SaveKind::kErase;
-  op.expected = read.version;
-  op.born = read.born;
-  op.write_id = NewUuid();
-  client.Execute(op);
-  return op;
+  return client.Erase(key, read.version, read.born);
 }
 
 void ExpectUnavailable(const StoreOp& op) {
@@ -86,14 +80,10 @@ TEST_F(SqliteCommit, AFullDiskAtTheCommitIsAFailureOfAllThatWereInIt) {
   client.Insert("1");
   client.Insert("2");
   const Key one("1"), two("2"), three("3");
-  AcquireOp first(client.collection(), one), second(client.collection(), two);
-  ReadOp third(client.collection(), three);
-  first.grant.lock_id = NewUuid();
-  second.grant.lock_id = NewUuid();
-  first.grant.ttl = second.grant.ttl = 30s;
-  StoreOp* const all[] = {&first, &second, &third};
+  AcquireOp first = client.AcquireOf(one), second = client.AcquireOf(two);
+  ReadOp third = client.ReadOf(three);
   FaultyFiles::failing_writes = 1;
-  client.store().Execute(all, kBudget);
+  client.Execute({&first, &second, &third});
   EXPECT_EQ(first.status, OpStatus::kFailed) << Why(first);
   EXPECT_EQ(second.status, OpStatus::kFailed) << Why(second);
   EXPECT_EQ(third.status, OpStatus::kMissing) << "what was seen is true all the same";
@@ -118,13 +108,13 @@ TEST_F(SqliteCommit, AnEarlierGrantOfAWaiterIsNotTakenForTheOneThatFailed) {
   Client client(file_);
   client.Insert("1");
   const Uuid id = NewUuid();
-  ASSERT_EQ(client.Queue("1", id).status, OpStatus::kDone);
+  ASSERT_EQ(client.Wait("1", id).status, OpStatus::kDone);
   testing::ExpireLock(client.store(), "things", "1");
   FaultyFiles::failing_writes = 1;
-  const AcquireOp again = client.Queue("1", id);
+  const AcquireOp again = client.Wait("1", id);
   EXPECT_EQ(again.status, OpStatus::kFailed) << Why(again);
   EXPECT_FALSE(client.Read("1").locked);
-  EXPECT_EQ(client.Queue("1", id).version, again.version);
+  EXPECT_EQ(client.Wait("1", id).version, again.version);
 }
 
 /// A search that broke off has not found out that nothing is free.
@@ -133,12 +123,8 @@ TEST_F(SqliteCommit, ASearchThatBreaksOffIsAFailure) {
   client.Insert("1", R"({"a":1})");
   for (const char* key : {"2", "3", "4"}) {
     others.Insert(key, R"({"a":2})");  // pages that the client has to read from the log
-    Key found;
-    AcquireOp next(client.collection(), found);
-    next.grant.lock_id = NewUuid();
-    next.grant.ttl = 30s;
     FaultyFiles::failing_reads = kAll;
-    client.store().AcquireNext(Filter().Equal("a", 2), next, found, kBudget);
+    const AcquireOp next = client.AcquireNext(Filter().Equal("a", 2)).op;
     EXPECT_LT(FaultyFiles::failing_reads, kAll) << "nothing failed";
     FaultyFiles::failing_reads = 0;
     ExpectUnavailable(next);
@@ -179,8 +165,7 @@ TEST_F(SqliteCommit, WhatTookPlaceAllTheSameIsDoubt) {
   EXPECT_EQ(client.Renew("1", held.grant.lock_id, 1h).status, OpStatus::kInDoubt);
   EXPECT_GT(client.Read("1").remaining, 59min);
   lying_commits_.Next(1);
-  EXPECT_EQ(client.Write(WriteKind::kRelease, "1", held.grant.lock_id, Body::FromText(R"({"a":2})"))
-                .status,
+  EXPECT_EQ(client.Release("1", held.grant.lock_id, {.body = Body::FromText(R"({"a":2})")}).status,
             OpStatus::kInDoubt);
   EXPECT_EQ(client.Read("1").body.json().at("a"), 2);
   lying_commits_.Next(1);
@@ -207,8 +192,8 @@ TEST_F(SqliteCommit, ACheckpointWhoseCommitFailedIsNotTakenForDone) {
   Client client(file_, {.clock = std::make_shared<testing::ManualClock>()});
   const AcquireOp held = client.Create("1");
   const auto checkpoint = [&] {
-    return client.Write(WriteKind::kCheckpoint, "1", held.grant.lock_id,
-                        Body::FromText(R"({"a":2})"), held.version);
+    return client.Write("1", WriteKind::kCheckpoint, held.grant.lock_id,
+                        {.expected = held.version, .body = Body::FromText(R"({"a":2})")});
   };
   FaultyFiles::failing_writes = 1;
   ExpectUnavailable(checkpoint());
@@ -220,16 +205,10 @@ TEST_F(SqliteCommit, TheOutcomeOfATransactionIsThatOfAllItsDocuments) {
   Client client(file_);
   const Key held_key("held"), fresh("fresh"), other("other");
   const AcquireOp held = client.Create(held_key);
-  WriteOp release(client.collection(), held_key);
-  release.lock_id = held.grant.lock_id;
-  release.expected = held.version;
-  release.body = Body::FromText(R"({"a":2})");
-  SaveOp first(client.collection(), fresh), second(client.collection(), other);
-  for (SaveOp* const insert : {&first, &second}) {
-    insert->save = SaveKind::kInsert;
-    insert->write_id = NewUuid();
-    insert->body = Body::FromText("{}");
-  }
+  WriteOp release =
+      client.ReleaseOf(held_key, held.grant.lock_id,
+                       {.expected = held.version, .body = Body::FromText(R"({"a":2})")});
+  SaveOp first = client.InsertOf(fresh, {}), second = client.InsertOf(other, {});
   StoreOp* const ops[] = {&first, &release, &second};
   CommitOp commit{.ops = ops};
   const auto expect = [&](OpStatus status, bool stored) {

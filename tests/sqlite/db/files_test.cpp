@@ -251,29 +251,16 @@ TEST_F(SqliteFiles, UnderAForeignWriterReadsWorkAndAllElseSaysThatItIsLocked) {
   Client client(file_, {.busy_timeout = 200ms});
   client.Insert("1", R"({"a":1})");
   const AcquireOp held = client.Create("2");
-  client.Acquire("1", 1ms);  // something to purge
+  client.Acquire("1", {.ttl = 1ms});  // something to purge
   ASSERT_EQ(client.Renew("2", held.grant.lock_id).status, OpStatus::kDone);
   const auto purge = [&] { return client.store().Purge(client.collection(), 100, 300ms); };
-  const auto next = [&] {
-    Key key;
-    AcquireOp op(client.collection(), key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 30s;
-    client.store().AcquireNext(Filter().Equal("a", 1), op, key, kBudget);
-    return op;
-  };
-  const auto found = [&] {
-    int rows = 0;
-    const auto count = [&](QueryRow&&) { return ++rows > 0; };
-    client.store().Query(client.collection(), Filter().Equal("a", 1), count, kBudget);
-    return rows;
-  };
+  const auto next = [&] { return client.AcquireNext(Filter().Equal("a", 1)).op; };
   RawDatabase foreign(file_);
   foreign.Run("BEGIN IMMEDIATE");
   ExpectLocked(next());
   ExpectLocked(client.Renew("2", held.grant.lock_id));
   ExpectLocked(client.Release("2", held));
-  EXPECT_EQ(found(), 1);
+  EXPECT_EQ(client.Query(Filter().Equal("a", 1)).size(), 1U);
   try {
     purge();
     ADD_FAILURE() << "purged";
@@ -306,7 +293,7 @@ TEST_F(SqliteFiles, AShareThatDoesNotFitIsNotTold) {
   for (int i = 0; i < 990 && refused < 3; ++i) {
     const AcquireOp share = client.Share("one");
     const bool there = others.RenewShare("one", share.grant.lock_id).status == OpStatus::kDone;
-    ASSERT_EQ(share.status == OpStatus::kDone, there) << i << ": " << test::Why(share);
+    ASSERT_EQ(share.status == OpStatus::kDone, there) << i << ": " << conformance::Why(share);
     refused += there ? 0 : 1;
   }
   EXPECT_EQ(refused, 3) << "the file was never full";
@@ -318,13 +305,9 @@ TEST_F(SqliteFiles, AFullDiskFailsWhatDoesNotFitAndNothingElse) {
   const std::string large = R"({"text":")" + std::string(400'000, 'x') + R"("})";
 
   const Key small_key("small"), large_key("large");
-  AcquireOp fits(client.collection(), small_key), too_large(client.collection(), large_key);
-  fits.grant.lock_id = NewUuid();
-  too_large.grant.lock_id = NewUuid();
-  fits.grant.ttl = too_large.grant.ttl = 30s;
-  too_large.insert = Body::FromText(large);
-  StoreOp* const both[] = {&fits, &too_large};
-  client.store().Execute(both, kBudget);
+  AcquireOp fits = client.AcquireOf(small_key);
+  AcquireOp too_large = client.AcquireOf(large_key, {.insert = Body::FromText(large)});
+  client.Execute({&fits, &too_large});
   EXPECT_EQ(fits.status, OpStatus::kDone) << Why(fits);
   ASSERT_EQ(too_large.status, OpStatus::kFailed);
   EXPECT_NE(too_large.detail->message.find("full"), std::string::npos) << Why(too_large);

@@ -65,8 +65,9 @@ class SqliteMovedFiles : public SqliteTest {
     Collection& things = client.collection();
     all["acquire"] = OutcomeOf(client.Acquire("free"));
     all["renew"] = OutcomeOf(client.Renew("held", held.grant.lock_id));
-    all["write"] = OutcomeOf(client.Write(WriteKind::kCheckpoint, "held", held.grant.lock_id,
-                                          Body::FromText(R"({"n":2})"), held.version));
+    all["write"] =
+        OutcomeOf(client.Write("held", WriteKind::kCheckpoint, held.grant.lock_id,
+                               {.expected = held.version, .body = Body::FromText(R"({"n":2})")}));
     all["save"] = OutcomeOf(client.Insert("new"));
     all["read"] = OutcomeOf(client.Read("free"));
     Key key;

@@ -102,10 +102,7 @@ class SqliteOutOfMemory : public ::testing::TestWithParam<std::int64_t> {
 
 TEST_P(SqliteOutOfMemory, NoLockIsToldThatIsNotThere) {
   Play([&](const Key& key, std::int64_t n) {
-    AcquireOp op(client_.collection(), key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 30s;
-    op.insert = Body::FromText(R"({"a":1})");
+    AcquireOp op = client_.AcquireOf(key, {.insert = Body::FromText(R"({"a":1})")});
     const bool failed = Fail(client_, op, n, GetParam());
     const ReadOp read = others_.Read(key);
     ExpectTrue(op, read.status == OpStatus::kDone && read.lock_id == op.grant.lock_id);
@@ -117,10 +114,8 @@ TEST_P(SqliteOutOfMemory, NoReleaseIsToldThatIsNotDone) {
   Play([&](const Key& key, std::int64_t n) {
     const AcquireOp held = client_.Create(key, R"({"a":1})");
     EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
-    WriteOp op(client_.collection(), key);
-    op.lock_id = held.grant.lock_id;
-    op.expected = held.version;
-    op.body = Body::FromText(R"({"a":2})");
+    WriteOp op = client_.ReleaseOf(
+        key, held.grant.lock_id, {.expected = held.version, .body = Body::FromText(R"({"a":2})")});
     const bool failed = Fail(client_, op, n, GetParam());
     const ReadOp read = others_.Read(key);
     EXPECT_EQ(read.lock_id.is_nil(), read.body.text() == R"({"a":2})") << "all or nothing";

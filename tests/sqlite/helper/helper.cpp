@@ -32,7 +32,10 @@ int Share(const Arguments& arguments) {
   Client client(arguments.at(1));
   const std::string& key = arguments.at(2);
   const std::chrono::milliseconds ttl(std::stoll(arguments.at(3)));
-  const AcquireOp held = client.Share(key, std::stoi(arguments.at(4)), ttl);
+  const AcquireOp held = client.Acquire(key, {.insert = Body::FromText("{}"),
+                                              .ttl = ttl,
+                                              .mode = LockMode::kShared,
+                                              .max_holders = std::stoi(arguments.at(4))});
   Tell(held.status == OpStatus::kDone ? "held" : "busy");
   NextOrder();
   if (client.ReleaseShare(key, held.grant.lock_id).status != OpStatus::kDone) return 4;
@@ -76,7 +79,8 @@ int Hold(const Arguments& arguments) {
   const std::chrono::milliseconds ttl(std::stoll(arguments.at(3)));
   const bool detached = arguments.at(4) == "detached";
   for (;;) {
-    const AcquireOp held = client.Acquire(key, ttl, Body::FromText("{}"), detached);
+    const AcquireOp held =
+        client.Acquire(key, {.insert = Body::FromText("{}"), .ttl = ttl, .detached = detached});
     if (held.status != OpStatus::kDone) return 3;
     Tell("held " + std::to_string(held.version));
     NextOrder();
@@ -92,7 +96,7 @@ int Wait(const Arguments& arguments) {
   Client client(arguments.at(1), {.sync = SqliteSync::kNormal});
   const Uuid id = NewUuid();
   for (;;) {
-    const AcquireOp op = client.Queue(arguments.at(2), id);
+    const AcquireOp op = client.Wait(arguments.at(2), id);
     if (op.status == OpStatus::kDone) {
       Tell("granted " + std::to_string(op.version));
     } else {

@@ -72,7 +72,7 @@ TEST_F(SqliteLeases, ADocumentThatTakesThePlaceOfAnotherBeginsWithoutItsLock) {
 TEST_F(SqliteLeases, AnErasureTakesTheLockAlong) {
   for (int i = 0; i < 2; ++i) {
     const AcquireOp held = Renewed("1");
-    EXPECT_EQ(client_.Write(WriteKind::kErase, "1", held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client_.Write("1", WriteKind::kErase, held.grant.lock_id).status, OpStatus::kDone);
     EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_l_things"), 0);
   }
 }
@@ -145,7 +145,7 @@ TEST_F(SqliteLeases, ATriggerThatIgnoresAChangeIsARefusal) {
   refused(client_.Create("new"));
   refused(client_.Insert("new"));
   refused(client_.Release("1", held, Body::FromText(R"({"a":2})")));
-  refused(client_.Write(WriteKind::kErase, "1", held.grant.lock_id));
+  refused(client_.Write("1", WriteKind::kErase, held.grant.lock_id));
   EXPECT_EQ(client_.Read("new").status, OpStatus::kMissing);
   EXPECT_EQ(client_.Renew("other", other.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
@@ -158,8 +158,8 @@ TEST_F(SqliteLeases, ATriggerThatIgnoresAChangeIsARefusal) {
 TEST_F(SqliteLeases, AMergeIntoABrokenBodyFailsAndKeepsTheLock) {
   const AcquireOp held = client_.Create("1");
   RawDatabase(file_).Run("UPDATE doclock_c_things SET body='{broken'");
-  const WriteOp release = client_.Write(WriteKind::kRelease, "1", held.grant.lock_id,
-                                        Body::FromText("{}"), kAnyVersion, /*merge=*/true);
+  const WriteOp release =
+      client_.Release("1", held.grant.lock_id, {.body = Body::FromText("{}"), .merge = true});
   ASSERT_EQ(release.status, OpStatus::kFailed);
   EXPECT_EQ(release.detail->code, Errc::kDocument);
   EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
@@ -171,11 +171,13 @@ TEST_F(SqliteLeases, ALockThatWasDetachedHangsOnTheProcessThatRenewsIt) {
   const auto slot = [this] {
     return RawDatabase(file_).Number("SELECT lock_slot FROM doclock_l_things");
   };
-  const AcquireOp held = client_.Acquire("1", 30s, Body::FromText("{}"), /*detached=*/true);
+  const AcquireOp held = client_.Acquire("1", {.insert = Body::FromText("{}"), .detached = true});
   EXPECT_EQ(slot(), 0);
   EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
   EXPECT_NE(slot(), 0);
-  EXPECT_EQ(client_.Renew("1", held.grant.lock_id, 30s, /*detached=*/true).status, OpStatus::kDone);
+  EXPECT_EQ(
+      client_.Renew("1", held.grant.lock_id, 30s, LockMode::kExclusive, /*detached=*/true).status,
+      OpStatus::kDone);
   EXPECT_EQ(slot(), 0);
 }
 
@@ -183,7 +185,10 @@ TEST_F(SqliteLeases, ALockIsAsOldAsItsGrantWhetherRenewedDetachedOrAttached) {
   const AcquireOp held = client_.Create("1");
   for (const bool detached : {false, true, true, false}) {
     clock_->Advance(10s);
-    EXPECT_EQ(client_.Renew("1", held.grant.lock_id, 30s, detached).status, OpStatus::kDone);
+    EXPECT_EQ(
+        client_.Renew("1", held.grant.lock_id, 30s, LockMode::kExclusive, /*detached=*/detached)
+            .status,
+        OpStatus::kDone);
   }
   clock_->Advance(5s);
   const auto rows = client_.store().ListLocks(client_.collection(), {}, "", kBudget).rows;

@@ -27,12 +27,8 @@ TEST_P(SqliteMalformed, IsNeverFreeAndSaysSo) {
            " WHERE id=(SELECT id FROM doclock_c_things WHERE key='bad')");
 
   const Key bad_key("bad"), good_key("good");
-  AcquireOp bad(client.collection(), bad_key), good(client.collection(), good_key);
-  bad.grant.lock_id = NewUuid();
-  good.grant.lock_id = NewUuid();
-  bad.grant.ttl = good.grant.ttl = 30s;
-  StoreOp* const both[] = {&bad, &good};
-  client.store().Execute(both, kBudget);
+  AcquireOp bad = client.AcquireOf(bad_key), good = client.AcquireOf(good_key);
+  client.Execute({&bad, &good});
   EXPECT_EQ(good.status, OpStatus::kDone) << Why(good);
   ASSERT_EQ(bad.status, OpStatus::kFailed) << Why(bad);
   EXPECT_EQ(bad.detail->code, Errc::kMalformed);
@@ -42,27 +38,14 @@ TEST_P(SqliteMalformed, IsNeverFreeAndSaysSo) {
   ASSERT_EQ(read.status, OpStatus::kFailed);
   EXPECT_EQ(read.detail->code, Errc::kMalformed);
   EXPECT_EQ(client.Renew("bad", NewUuid()).status, OpStatus::kFailed);
-  EXPECT_EQ(client.Write(WriteKind::kRelease, "bad", NewUuid()).status, OpStatus::kFailed);
+  EXPECT_EQ(client.Release("bad", NewUuid()).status, OpStatus::kFailed);
   EXPECT_EQ(client.Insert("bad").status, OpStatus::kFailed);
 
-  Key found;
-  AcquireOp next(client.collection(), found);
-  next.grant.lock_id = NewUuid();
-  next.grant.ttl = 30s;
-  client.store().AcquireNext(Filter(), next, found, kBudget);
-  EXPECT_EQ(next.status, OpStatus::kMissing) << "neither the malformed one nor the locked one";
-  int free = 0;
-  client.store().Query(
-      client.collection(), Filter().Free(),
-      [&](QueryRow&&) {
-        ++free;
-        return true;
-      },
-      kBudget);
-  EXPECT_EQ(free, 0);
-  EXPECT_EQ(client.store().Purge(client.collection(), 100, kBudget), 0);
-  const auto rows =
-      client.store().ListLocks(client.collection(), {.key = bad_key}, "", kBudget).rows;
+  EXPECT_EQ(client.AcquireNext(Filter()).status, OpStatus::kMissing)
+      << "neither the malformed one nor the locked one";
+  EXPECT_TRUE(client.Query(Filter().Free()).empty());
+  EXPECT_EQ(client.Purge(), 0);
+  const auto rows = client.Locks({.key = bad_key});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].why_malformed, SpoiltColumn() + " is not what doclock writes");
   EXPECT_THROW(testing::BreakLock(client.store(), "things", "bad"), StoreException);

@@ -35,7 +35,8 @@ TEST_F(SqliteQueue, TheGrantNamesTheWaitersProcess) {
   for (const bool detached : {false, true}) {
     const AcquireOp held = client_.Create("1");
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    ASSERT_TRUE(waiting->Queue("1", NewUuid(), 20s, 30s, detached).queued);
+    ASSERT_TRUE(
+        waiting->Acquire("1", {.id = NewUuid(), .queue_for = 20s, .detached = detached}).queued);
     ASSERT_EQ(client_.Release("1", held).status, OpStatus::kDone);
     const auto slot = RawDatabase(file_).Number("SELECT lock_slot FROM doclock_l_things");
     EXPECT_EQ(slot == 0, detached) << "of a store: the lock ends with it";
@@ -53,9 +54,9 @@ TEST_F(SqliteQueue, TheEntryOfADeadProcessIsDropped) {
   const AcquireOp held = client_.Create("1");
   {
     Client dead = Opened();
-    EXPECT_TRUE(dead.Queue("1", NewUuid(), 20s, 30s, /*detached=*/true).queued);
+    EXPECT_TRUE(dead.Acquire("1", {.id = NewUuid(), .queue_for = 20s, .detached = true}).queued);
   }
-  EXPECT_EQ(client_.Queue("1", second).ahead, 0);
+  EXPECT_EQ(client_.Wait("1", second).ahead, 0);
   EXPECT_EQ(Waiting(), 1) << "the dead one is dropped when it is met";
   client_.Release("1", held);
   EXPECT_EQ(HolderOf("1"), second);
@@ -64,7 +65,7 @@ TEST_F(SqliteQueue, TheEntryOfADeadProcessIsDropped) {
 TEST_F(SqliteQueue, AnEntryOfAnEarlierEraIsDropped) {
   DOCLOCK_NEEDS_COORDINATOR();
   const AcquireOp held = client_.Create("1");
-  client_.Queue("1", NewUuid());
+  client_.Wait("1", NewUuid());
   RawDatabase(file_).Run("UPDATE doclock_l_things SET lock_era = lock_era - 1");
   client_.Release("1", held);
   EXPECT_TRUE(HolderOf("1").is_nil());
@@ -78,12 +79,12 @@ TEST_F(SqliteQueue, AFailedCommitLeavesNoEntry) {
   client.Create("1");
   const Uuid waiter = NewUuid();
   FaultyFiles::failing_syncs = 1;
-  const AcquireOp refused = client.Queue("1", waiter);
+  const AcquireOp refused = client.Wait("1", waiter);
   FaultyFiles::failing_syncs = 0;
   EXPECT_EQ(refused.status, OpStatus::kInDoubt) << Why(refused);
   EXPECT_FALSE(refused.queued);
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kLost);
-  EXPECT_TRUE(client.Queue("1", waiter).queued);
+  EXPECT_TRUE(client.Wait("1", waiter).queued);
 }
 
 TEST_F(SqliteQueue, AWaiterWhoseLeavingWasNotCommittedHasNotLeft) {
@@ -91,7 +92,7 @@ TEST_F(SqliteQueue, AWaiterWhoseLeavingWasNotCommittedHasNotLeft) {
   Client client(file_);
   client.Create("1");
   const Uuid waiter = NewUuid();
-  client.Queue("1", waiter);
+  client.Wait("1", waiter);
   FaultyFiles::failing_syncs = 1;
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kInDoubt);
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kDone);
@@ -130,8 +131,8 @@ TEST_F(SqliteQueue, OnlyTheProcessThatWasGrantedTheLockIsTold) {
   Client one = Opened(), two = Opened();
   Heard by_one(one), by_two(two);
   const AcquireOp held = client_.Create("1");
-  one.Queue("1", NewUuid());
-  two.Queue("1", NewUuid());
+  one.Wait("1", NewUuid());
+  two.Wait("1", NewUuid());
   client_.Release("1", held);
   EXPECT_TRUE(by_one.Await("1"));
   client_.Release("2", client_.Create("2"));
@@ -143,9 +144,9 @@ TEST_F(SqliteQueue, OnlyTheProcessThatWasGrantedTheLockIsTold) {
 TEST_F(SqliteQueue, AHelperTellsTheProcessThatItHelped) {
   DOCLOCK_NEEDS_COORDINATOR();
   Client one = Opened();
-  client_.Acquire("1", 1s, Body::FromText("{}"));
+  client_.Acquire("1", {.insert = Body::FromText("{}"), .ttl = 1s});
   const Uuid first = NewUuid();
-  one.Queue("1", first);
+  one.Wait("1", first);
   Heard by_one(one);
   clock_->Advance(2s);
   EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);

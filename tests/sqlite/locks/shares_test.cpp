@@ -36,18 +36,12 @@ TEST_F(SqliteShares, NothingIsLeftByWritesThatEndAllShares) {
   };
   over();
   const ReadOp read = client_.Read("1");
-  const Key key("1");
-  SaveOp save(client_.collection(), key);
-  save.expected = read.version;
-  save.born = read.born;
-  save.write_id = NewUuid();
-  save.body = Body::FromText("{}");
-  client_.Execute(save);
+  const SaveOp save = client_.Replace("1", read.version, read.born, {});
   EXPECT_EQ(save.status, OpStatus::kDone) << Why(save);
   EXPECT_EQ(Stored(), 0);
 
   over();
-  EXPECT_EQ(client_.store().Purge(client_.collection(), 10, kBudget), 1);
+  EXPECT_EQ(client_.Purge(), 1);
   EXPECT_EQ(Stored(), 0);
 
   for (const auto act : {testing::BreakLock, testing::StealLock}) {

@@ -52,9 +52,7 @@ class SqliteIndexes : public SqliteTest {
     return visits;
   }
   AcquireOp Next(Client& client, const Filter& filter, Key& key) {
-    AcquireOp op(client.collection(), key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 30s;
+    AcquireOp op = client.AcquireOf(key);
     client.store().AcquireNext(filter, op, key, kBudget);
     return op;
   }

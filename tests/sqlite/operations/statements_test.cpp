@@ -21,13 +21,7 @@ class SqliteStatements : public SqliteTest {
   SaveOp Replace(const Key& key) {
     const ReadOp read = client_.Read(key);
     static_cast<void>(statements_.Take());
-    SaveOp op(client_.collection(), key);
-    op.expected = read.version;
-    op.born = read.born;
-    op.write_id = NewUuid();
-    op.body = Body::FromText("{}");
-    client_.Execute(op);
-    return op;
+    return client_.Replace(key, read.version, read.born, {});
   }
 
   Statements statements_;
@@ -43,10 +37,10 @@ TEST_F(SqliteStatements, OfAnExclusiveLock) {
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c"));
   client_.Renew("1", held.grant.lock_id);
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "INSERT l"));
-  WriteOp saved = client_.Write(WriteKind::kCheckpoint, "1", held.grant.lock_id,
-                                Body::FromText("{}"), held.version);
+  WriteOp saved = client_.Write("1", WriteKind::kCheckpoint, held.grant.lock_id,
+                                {.expected = held.version, .body = Body::FromText("{}")});
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "UPDATE c", "INSERT l"));
-  EXPECT_EQ(client_.Write(WriteKind::kRelease, "1", held.grant.lock_id, {}, saved.version).status,
+  EXPECT_EQ(client_.Release("1", held.grant.lock_id, {.expected = saved.version}).status,
             OpStatus::kDone);
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "INSERT l"));
   EXPECT_TRUE(client_.Create("2").created);

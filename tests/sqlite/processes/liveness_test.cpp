@@ -64,9 +64,11 @@ TEST_F(SqliteLiveness, ALockIsDetachedByARenewalThatSaysSo) {
   Client client(file_);
   AcquireOp held = [&] {
     Client other(file_);
-    AcquireOp op = other.Acquire("1", 1h);
+    AcquireOp op = other.Acquire("1", {.ttl = 1h});
     EXPECT_EQ(other.Renew("1", op.grant.lock_id, 1h).status, OpStatus::kDone);
-    EXPECT_EQ(other.Renew("1", op.grant.lock_id, 1h, /*detached=*/true).status, OpStatus::kDone);
+    EXPECT_EQ(
+        other.Renew("1", op.grant.lock_id, 1h, LockMode::kExclusive, /*detached=*/true).status,
+        OpStatus::kDone);
     return op;
   }();
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy) << "its store is closed, its lease is not";
@@ -74,7 +76,7 @@ TEST_F(SqliteLiveness, ALockIsDetachedByARenewalThatSaysSo) {
 }
 
 TEST_F(SqliteLiveness, AClosedStoresLockIsFree) {
-  { EXPECT_EQ(Client(file_).Acquire("1", 1h).status, OpStatus::kDone); }
+  { EXPECT_EQ(Client(file_).Acquire("1", {.ttl = 1h}).status, OpStatus::kDone); }
   EXPECT_EQ(Client(file_).Acquire("1").status, OpStatus::kDone);
 }
 
@@ -84,13 +86,11 @@ TEST_F(SqliteLiveness, ARenewalByAnotherClientRevivesNoLockOfTheDead) {
   for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
     auto holder = std::make_unique<Client>(file_);
     const AcquireOp held =
-        mode == LockMode::kShared ? holder->Share("1") : holder->Acquire("1", 1h);
+        mode == LockMode::kShared ? holder->Share("1") : holder->Acquire("1", {.ttl = 1h});
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
     const Key key("1");
     const auto renew = [&] {
-      RenewOp op(client.collection(), key);
-      op.lock_id = held.grant.lock_id;
-      op.ttl = 1h;
+      RenewOp op = client.RenewOf(key, held.grant.lock_id, 1h);
       op.keep_process = true;
       op.mode = mode;
       client.Execute(op);
@@ -119,7 +119,7 @@ TEST_F(SqliteLiveness, TwoStoresOfOneProcessExcludeEachOther) {
 /// long as the child.
 TEST_F(SqliteLiveness, AForkedChildKeepsNoLockOfItsParentAlive) {
   auto parent = std::make_unique<Client>(file_);
-  ASSERT_EQ(parent->Acquire("1", 1h).status, OpStatus::kDone);
+  ASSERT_EQ(parent->Acquire("1", {.ttl = 1h}).status, OpStatus::kDone);
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();
@@ -207,7 +207,7 @@ TEST_F(SqliteTimeNamespaces, SeeALiveLockOfAShiftedHolder) {
 TEST_F(SqliteTimeNamespaces, AShiftedObserverSeesALiveLock) {
   Client client(file_);
   for (const bool detached : {false, true}) {
-    const AcquireOp held = client.Acquire("1", 1h, {}, detached);
+    const AcquireOp held = client.Acquire("1", {.ttl = 1h, .detached = detached});
     ASSERT_EQ(held.status, OpStatus::kDone);
     Child observer = Shifted({"try", file_.string(), "1"});
     const std::string line = observer.Line().value_or("nothing");
@@ -226,16 +226,19 @@ TEST_F(SqliteTimeNamespaces, AnEndedLeaseIsFreeForBothSidesAndNotBefore) {
   const auto theirs = std::chrono::steady_clock::now();
   Child holder = Shifted({"hold", file_.string(), "1", "1000", "detached"});
   ASSERT_TRUE(holder.Line().value_or("dead").starts_with("held"));
-  EXPECT_GE(
-      TimeUntil(theirs,
-                [&] { return client.Acquire("1", kLease, {}, true).status == OpStatus::kDone; }),
-      kLease);
+  EXPECT_GE(TimeUntil(theirs,
+                      [&] {
+                        return client.Acquire("1", {.ttl = kLease, .detached = true}).status ==
+                               OpStatus::kDone;
+                      }),
+            kLease);
   holder.Kill();
 
   const auto ours = std::chrono::steady_clock::now();
-  const RenewOp renewed = client.Renew("1", client.Read("1").lock_id, kLease, /*detached=*/true);
+  const RenewOp renewed =
+      client.Renew("1", client.Read("1").lock_id, kLease, LockMode::kExclusive, /*detached=*/true);
   if (renewed.status != OpStatus::kDone) {  // we were slow; the lease is over
-    ASSERT_EQ(client.Acquire("1", kLease, {}, true).status, OpStatus::kDone);
+    ASSERT_EQ(client.Acquire("1", {.ttl = kLease, .detached = true}).status, OpStatus::kDone);
   }
   EXPECT_GE(TimeUntil(ours, [&] { return ShiftedVerdict() == "held"; }), kLease);
 }
@@ -254,7 +257,7 @@ TEST_F(SqliteTimeNamespaces, TheLockOfADeadShiftedHolderIsFree) {
 /// In a copy the holder's slot says nothing about its process, so its lease decides.
 TEST_F(SqliteLiveness, ACopiedFileChangesNoVerdict) {
   auto holder = std::make_unique<Client>(file_);
-  const AcquireOp held = holder->Acquire("1", 1h);
+  const AcquireOp held = holder->Acquire("1", {.ttl = 1h});
   RawDatabase(file_).Run("VACUUM INTO '" + (folder_ / "copy.db").string() + "'");
   const fs::path with_file = folder_ / "gate/things.db";
   fs::create_directory(folder_ / "gate");
@@ -272,7 +275,7 @@ TEST_F(SqliteLiveness, ACopiedFileChangesNoVerdict) {
 TEST_F(SqliteLiveness, ALockInACopiedFileEndsWithItsLease) {
   const auto clock = std::make_shared<testing::ManualClock>();
   Client holder(file_, {.clock = clock});
-  const AcquireOp held = holder.Acquire("1", 1h);
+  const AcquireOp held = holder.Acquire("1", {.ttl = 1h});
   RawDatabase(file_).Run("VACUUM INTO '" + (folder_ / "copy.db").string() + "'");
   Client copy(folder_ / "copy.db", {.clock = clock});
   clock->Advance(1h - 1ms);
@@ -310,10 +313,11 @@ TEST_F(SqliteBoots, ADetachedLockOfAnEarlierBootIsFreeOneLeaseAfterItIsSeen) {
   const Key shared("shared"), closed("closed");
   {
     Client before(file_, {.sync = SqliteSync::kOff, .clock = std::make_shared<Uptime>(1000s)});
-    before.Acquire("1", 60s, {}, /*detached=*/true);
-    before.Share(shared, kMaxHolders, 60s, /*detached=*/true);
-    AcquireOp op(before.collection(), closed);
-    op.grant.lock_id = NewUuid();
+    before.Acquire("1", {.ttl = 60s, .detached = true});
+    before.Acquire(
+        shared,
+        {.insert = Body::FromText("{}"), .ttl = 60s, .mode = LockMode::kShared, .detached = true});
+    AcquireOp op = before.AcquireOf(closed);
     op.grant.ttl = op.grant.min_hold = 60s;
     op.insert = Body::FromText("{}");
     before.Execute(op);
@@ -332,9 +336,7 @@ TEST_F(SqliteBoots, ADetachedLockOfAnEarlierBootIsFreeOneLeaseAfterItIsSeen) {
         EXPECT_EQ(read.locked, left > 0s) << key.ToString();
         EXPECT_EQ(read.remaining, left) << key.ToString();
       }
-      AcquireOp op(after.collection(), closed);
-      op.grant.lock_id = NewUuid();
-      op.grant.ttl = 1s;
+      AcquireOp op = after.AcquireOf(closed, {.ttl = 1s});
       after.Execute(op);
       EXPECT_EQ(op.status, left > 0s ? OpStatus::kBusy : OpStatus::kDone);
       if (op.status == OpStatus::kDone) after.Release(closed, op);
@@ -346,7 +348,7 @@ TEST_F(SqliteBoots, ADetachedLockOfAnEarlierBootIsFreeOneLeaseAfterItIsSeen) {
 TEST_F(SqliteBoots, ADetachedLockWhoseTimeLiesAheadCountsFromTheBoot) {
   Client client(file_, Options());
   const std::chrono::milliseconds up(clock_->Now().time_since_epoch() / 1ms);
-  const AcquireOp held = client.Acquire("1", up + 30s, {}, /*detached=*/true);
+  const AcquireOp held = client.Acquire("1", {.ttl = up + 30s, .detached = true});
   Age("lock_time = lock_time + 1000000000000000, lock_since = lock_since + 1000000000000000");
   clock_->Advance(29s);
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
@@ -359,7 +361,7 @@ TEST_F(SqliteBoots, ADetachedLockWhoseTimeLiesAheadCountsFromTheBoot) {
 TEST_F(SqliteBoots, ADetachedLockOfAnEarlierEraIsFreeWhenItsLeaseIsOver) {
   {
     Client before(file_, Options());
-    before.Acquire("1", 30s, {}, /*detached=*/true);
+    before.Acquire("1", {.detached = true});
   }
   for (int i = 0; i < 3; ++i) {
     clock_->Advance(10s);
@@ -385,7 +387,7 @@ TEST_F(SqliteBoots, AnEraBeginsAboveAllVersionsOfTheOneBefore) {
 
 TEST_F(SqliteBoots, ATimeToComeIsNoReasonToHoldForEver) {
   Client client(file_, Options());
-  client.Acquire("1", 30s, {}, /*detached=*/true);
+  client.Acquire("1", {.detached = true});
   Age("lock_time = lock_time + 1000000000000000, lock_since = lock_since + 1000000000000000");
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
 }
@@ -407,7 +409,7 @@ TEST_F(SqliteBoots, TheAgeOfALockThatIsExpiredCountsFromItsGrant) {
 TEST_F(SqliteBoots, AfterARebootLocksWithAProcessAreFreeAtOnce) {
   {
     Client before(file_, Options());
-    before.Acquire("1", 1h);
+    before.Acquire("1", {.ttl = 1h});
   }
   Age("lock_era = lock_era - 1");
   Client after(file_, Options());

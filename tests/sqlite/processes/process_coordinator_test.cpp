@@ -55,10 +55,8 @@ TEST_F(SqliteCoordinator, AStoppedOccupantIsAClearPassingError) {
   Child occupant = Occupant();
   occupant.Signal(SIGSTOP);
   const Key key("1");
-  AcquireOp op(client.collection(), key);
-  op.grant.lock_id = NewUuid();
-  op.grant.ttl = 30s;
-  client.Execute(op, 200ms);
+  AcquireOp op = client.AcquireOf(key);
+  client.Execute({&op}, 200ms);
   ASSERT_EQ(op.status, OpStatus::kFailed);
   EXPECT_EQ(op.detail->code, Errc::kUnavailable);
   EXPECT_NE(op.detail->message.find("keeps the database busy"), std::string::npos) << Why(op);

@@ -99,8 +99,7 @@ std::string IndexBesideAnInsert(std::vector<Client>& clients) {
   std::vector<std::atomic<int>> done(kIndexes);
   race.Run([&](Client& client, std::size_t place) {
     for (std::size_t round = 0; round < kIndexes; ++round) {
-      Client things(client.store(),
-                    client.store().Open("indexed-" + std::to_string(round), {}, kTtl));
+      Client things = client.Open("indexed-" + std::to_string(round));
       if (place == 0) race.Expect("an insert", things.Insert("first", {{"n", 1}}), OpStatus::kDone);
       if (!race.Meet()) return;
       if (place == 0 && IsMade(things, {{"n"}, true})) ++done[round];

@@ -13,9 +13,8 @@ class Exclusion : public ::testing::TestWithParam<std::tuple<StoreKind, Exclusio
       GTEST_SKIP() << "this store keeps no queue";
     }
   }
-  void Add(Store& store, int clients) {
-    const std::shared_ptr<Collection> things = store.Open("things", {}, kTtl);
-    for (int i = 0; i < clients; ++i) clients_.emplace_back(store, things);
+  void Add(const std::shared_ptr<Store>& store, int clients) {
+    for (int i = 0; i < clients; ++i) clients_.emplace_back(store);
   }
 
   const ExclusionCheck check_ = std::get<1>(GetParam());
@@ -24,14 +23,14 @@ class Exclusion : public ::testing::TestWithParam<std::tuple<StoreKind, Exclusio
 };
 
 TEST_P(Exclusion, OfThreads) {
-  Add(*backend_.store, 4);
+  Add(backend_.store, 4);
   EXPECT_EQ(check_.run(clients_), "");
 }
 
 TEST_P(Exclusion, OfThreadsOfTwoStores) {
   if (!backend_.open_another) GTEST_SKIP() << "this store belongs to one process";
   const std::shared_ptr<Store> other = backend_.open_another();
-  for (Store* store : {backend_.store.get(), other.get()}) Add(*store, 2);
+  for (const auto& store : {backend_.store, other}) Add(store, 2);
   EXPECT_EQ(check_.run(clients_), "");
 }
 

@@ -98,7 +98,7 @@ void ExpectTheSameTraces(const std::vector<StoreKind>& kinds) {
     const std::string name = "trace" + std::to_string(++traces);
     Lines first;
     for (Backend& backend : backends) {
-      Client client(*backend.store, backend.store->Open(name, {}, kTtl));
+      Client client(backend.store, name);
       auto lines = PlayAll(Player(std::move(client), StoreTime(backend)), steps);
       if (first.empty()) first = lines;
       CheckSame(lines, first);
