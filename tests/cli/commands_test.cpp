@@ -150,8 +150,7 @@ TEST_F(CommandsTest, EditLeavesNoFileBehindThatHoldsNothingNew) {
 }
 
 TEST_F(CommandsTest, StatusShowsHolders) {
-  Program run(Run({"--owner", "me", "--group", "g", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--owner", "me", "--group", "g", "job"});
   const Ended table = Doclock({"status"});
   EXPECT_THAT(table.out, HasSubstr("NAME"));
   EXPECT_THAT(table.out, HasSubstr("job"));
@@ -176,8 +175,7 @@ TEST_F(CommandsTest, StatusShowsHolders) {
 TEST_F(CommandsTest, StatusWatches) {
   ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
   Program watch(Command({"status", "--watch", "--interval", "100ms", "--json"}), {store});
-  Program run(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"job"});
   ShortPause();
   watch.Signal(SIGINT);
   EXPECT_EQ(watch.Wait().code, 128 + SIGINT);
@@ -185,8 +183,7 @@ TEST_F(CommandsTest, StatusWatches) {
 
 TEST_F(CommandsTest, StatusWatchesOnWhenTheStoreIsThereAgain) {
   ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
-  Program run(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"job"});
   Program watch(
       {"sh", "-c",
        "exec " + std::string(DOCLOCK_CLI) + " status --watch --interval 100ms --json > '" +
@@ -206,8 +203,7 @@ TEST_F(CommandsTest, StatusWatchesOnWhenTheStoreIsThereAgain) {
 }
 
 TEST_F(CommandsTest, RenewAndReleaseAreAboutGroups) {
-  Program run(Run({"--ttl", "300ms", "--group", "g", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--ttl", "300ms", "--group", "g", "job"});
   const json renewed = Json({"renew", "--ttl", "1h", "--json", "g"});
   ASSERT_EQ(renewed.at("renewed").size(), 1U);
   EXPECT_GT(Json({"status", "--json"})[0].at("remainingMs"), 60'000);
@@ -220,8 +216,7 @@ TEST_F(CommandsTest, RenewAndReleaseAreAboutGroups) {
 }
 
 TEST_F(CommandsTest, ALockThatAnotherClientRenewedIsStillItsHoldersAlone) {
-  Program run(Run({"--ttl", "1h", "--group", "g", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--ttl", "1h", "--group", "g", "job"});
   EXPECT_EQ(Doclock({"renew", "g"}).code, 0);  // by a process that has ended now
   EXPECT_TRUE(IsHeld("job"));
   run.Signal(SIGKILL);
@@ -230,8 +225,7 @@ TEST_F(CommandsTest, ALockThatAnotherClientRenewedIsStillItsHoldersAlone) {
 }
 
 TEST_F(CommandsTest, BreakEndsALockAndSaysWhose) {
-  Program run(Run({"--owner", "me", "--ttl", "1h", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--owner", "me", "--ttl", "1h", "job"});
   EXPECT_THAT(Doclock({"break", "--by", "admin", "job"}).out, HasSubstr("me ("));
   EXPECT_FALSE(IsHeld("job"));
   EXPECT_EQ(Json({"get", "doclock_locks", "job"}).at("broken").at("by"), "admin");

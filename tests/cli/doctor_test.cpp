@@ -1,10 +1,10 @@
-#include <sqlite3.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/harness.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -14,13 +14,7 @@ using ::testing::HasSubstr;
 
 class DoctorTest : public CliTest {
  protected:
-  void Sql(const std::string& sql) {
-    sqlite3* file = nullptr;
-    ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(file, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-        << sqlite3_errmsg(file);
-    sqlite3_close(file);
-  }
+  void Sql(const std::string& sql) { sqlite_test::RawDatabase(folder / "locks.db").Run(sql); }
   std::set<std::string> Files() {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder / ".")) {
@@ -64,8 +58,7 @@ TEST_F(DoctorTest, MakesNoCoordinatorFileAndChangesNoJournal) {
 TEST_F(DoctorTest, FindsALockThatExpired) {
   EXPECT_EQ(Doclock({"--store", "sqlite:/no/such/file.db", "doctor"}).code, 69);
   {
-    Program killed(Run({"--ttl", "300ms", "job"}, Staying()), {store});
-    ASSERT_TRUE(IsThere());
+    Holding killed(*this, {"--ttl", "300ms", "job"});
     killed.Signal(SIGKILL);
     killed.Wait();
   }
@@ -78,8 +71,7 @@ TEST_F(DoctorTest, FindsALockThatExpired) {
 
 TEST_F(DoctorTest, NamesTheCollectionInWhatItAdvises) {
   {
-    Program killed(Run({"-c", "accounts", "--ttl", "300ms", "job"}, Staying()), {store});
-    ASSERT_TRUE(IsThere());
+    Holding killed(*this, {"-c", "accounts", "--ttl", "300ms", "job"});
     killed.Signal(SIGKILL);
     killed.Wait();
   }

@@ -38,16 +38,14 @@ class EventsTest : public CliTest {
 };
 
 TEST_F(EventsTest, TellWhoIsGrantedALockAndThatItIsReleased) {
-  Program first(Run({"--owner", "me", "held"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"--owner", "me", "held"});
   Program events(Following(), {store});
   EXPECT_TRUE(Told("held"));
   std::ofstream(folder / "go").put('x');
   EXPECT_TRUE(Told("released"));
   std::filesystem::remove(folder / "go");
   std::filesystem::remove(folder / "here");
-  Program second(Run({"--owner", "you", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding second(*this, {"--owner", "you", "job"});
   EXPECT_TRUE(Told("granted"));
   EXPECT_EQ(Doclock({"break", "--by", "admin", "job"}).code, 0);
   EXPECT_TRUE(Told("broken"));
@@ -110,8 +108,7 @@ TEST_F(EventsTest, FollowGoesOnBehindABodyThatCannotBeRead) {
 TEST_F(EventsTest, FollowGoesOnWhenTheStoreIsThereAgain) {
   std::vector<std::string> command = Following();
   command.back() += " 2> '" + (folder / "said") + "'";
-  Program first(Run({"--owner", "me", "held"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"--owner", "me", "held"});
   Program events(command, {store});
   ASSERT_TRUE(Told("held"));
   std::filesystem::resize_file(folder / "locks.db-shm", 0);
@@ -132,16 +129,14 @@ TEST_F(EventsTest, FollowWaitsForACollectionThatIsMissing) {
     return TextOf(folder / "said").find("has no collection later; waiting for it") !=
            std::string::npos;
   }));
-  Program holder(Run({"-c", "later", "--owner", "late", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"-c", "later", "--owner", "late", "job"});
   EXPECT_TRUE(Eventually(
       [&] { return TextOf(folder / "events").find("\"owner\":\"late\"") != std::string::npos; }));
   EXPECT_EQ(Doclock({"events", "-c", "never"}).code, 66);
 }
 
 TEST_F(EventsTest, WithoutFollowTheHeldLocksAreShownOnce) {
-  Program first(Run({"--owner", "me", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"--owner", "me", "job"});
   const Ended once = Doclock({"events"});
   EXPECT_EQ(once.code, 0);
   EXPECT_THAT(once.out, HasSubstr(" held job, holder me ("));

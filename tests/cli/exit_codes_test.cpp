@@ -1,9 +1,9 @@
-#include <sqlite3.h>
 
 #include <fstream>
 #include <functional>
 
 #include "cli/harness.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -23,8 +23,7 @@ class ExitCodeTest : public CliTest {
 };
 
 TEST_F(ExitCodeTest, AreThoseOfTheManual) {
-  Program holder(Run({"--ttl", "1h", "--group", "g", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"--ttl", "1h", "--group", "g", "job"});
   ASSERT_EQ(Doclock({"put", "sagas", "42"}, R"({"n":1})").code, 0);
   const std::string away = "sqlite:/no/such/folder/x.db";
   struct Case {
@@ -80,8 +79,7 @@ TEST_F(ExitCodeTest, AreThoseOfTheManual) {
 }
 
 TEST_F(ExitCodeTest, OutputThatDoesNotArriveIs74) {
-  Program holder(Run({"--ttl", "1h", "--group", "g", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"--ttl", "1h", "--group", "g", "job"});
   ASSERT_EQ(Doclock({"put", "sagas", "42"}, R"({"n":1})").code, 0);
   for (const std::string words :
        {"--help", "--version", "status", "status --json", "get sagas 42", "get --json sagas 42",
@@ -98,8 +96,7 @@ TEST_F(ExitCodeTest, OutputThatDoesNotArriveIs74) {
 }
 
 TEST_F(ExitCodeTest, AClosedPipeEndsItAsItEndsOthers) {
-  Program holder(Run({"--ttl", "1h", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"--ttl", "1h", "job"});
   const std::string piped = "status --watch --interval 100ms";
   EXPECT_EQ(Program({"bash", "-c",
                      std::string(DOCLOCK_CLI) + " " + piped +
@@ -145,9 +142,8 @@ TEST_F(ExitCodeTest, ATemporaryFolderThatCannotBeUsedIs74) {
 
 TEST_F(ExitCodeTest, AStoreThatIsAwayIsNotABusyLock) {
   ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
-  sqlite3* foreign = nullptr;
-  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &foreign), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(foreign, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite_test::RawDatabase foreign(folder / "locks.db");
+  foreign.Run("BEGIN IMMEDIATE");
   const std::string url = "sqlite:" + (folder / "locks.db") + "?busy_timeout_ms=100";
   for (const char* wait : {"0", "500ms"}) {
     const Ended ended = Doclock({"--store", url, "run", "--wait", wait, "--busy-exit", "0", "job",
@@ -155,7 +151,6 @@ TEST_F(ExitCodeTest, AStoreThatIsAwayIsNotABusyLock) {
     EXPECT_EQ(ended.code, 69) << wait << ended.err;
     EXPECT_THAT(ended.err, Not(HasSubstr("held by"))) << wait;
   }
-  sqlite3_close(foreign);
   EXPECT_FALSE(Exists("ran"));
 }
 
@@ -198,15 +193,8 @@ TEST_F(ExitCodeTest, OnlyWhatWritesMakesAStore) {
         << words[0];
   }
   EXPECT_FALSE(Exists("out"));
-  sqlite3* file = nullptr;
-  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);
-  sqlite3_stmt* tables = nullptr;
-  sqlite3_prepare_v2(file, "SELECT count(*) FROM sqlite_master WHERE name LIKE '%typo%'", -1,
-                     &tables, nullptr);
-  ASSERT_EQ(sqlite3_step(tables), SQLITE_ROW);
-  EXPECT_EQ(sqlite3_column_int(tables, 0), 0);
-  sqlite3_finalize(tables);
-  sqlite3_close(file);
+  sqlite_test::RawDatabase file(folder / "locks.db");
+  EXPECT_EQ(file.Number("SELECT count(*) FROM sqlite_master WHERE name LIKE '%typo%'"), 0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,13 @@ class CliTest : public ::testing::Test {
   bool IsThere() {
     return Eventually([&] { return std::filesystem::exists(folder / "here"); });
   }
+  /// Holds a lock while a command stays.
+  struct Holding : Program {
+    Holding(CliTest& test, std::vector<std::string> options)
+        : Program(test.Run(std::move(options), test.Staying()), {test.store}) {
+      if (!test.IsThere()) throw std::runtime_error("the command does not run");
+    }
+  };
   /// The process number of the staying command.
   pid_t Stayer() { return static_cast<pid_t>(std::stol(TextOf(folder / "here"))); }
 

@@ -141,8 +141,7 @@ print(program.wait())
 
 TEST_F(ImportTest, ASignalEndsItWhileItWaitsForALock) {
   ASSERT_EQ(Doclock({"put", "sagas", "1"}, "{}").code, 0);
-  Program holder(Run({"-c", "sagas", "1"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"-c", "sagas", "1"});
   Program import(Command({"import", "--wait", "1h", "sagas"}), {store},
                  Line("1", R"({"n":1})") + Line("2", "{}"));
   ASSERT_TRUE(Eventually([&] { return Doclock({"get", "sagas", "2"}).code == 0; }));

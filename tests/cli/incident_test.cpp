@@ -20,8 +20,7 @@ using ::testing::HasSubstr;
 class IncidentTest : public CliTest {};
 
 TEST_F(IncidentTest, ALockThatNobodyReleasesIsFoundBrokenAndTakenOver) {
-  Program stuck(Run({"--owner", "nightly", "--ttl", "3s", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding stuck(*this, {"--owner", "nightly", "--ttl", "3s", "job"});
   const Ended busy = Doclock({"run", "job", "--", "true"});
   EXPECT_EQ(busy.code, 75);
   EXPECT_THAT(busy.err, HasSubstr("nightly (")) << "it names the holder";
@@ -39,8 +38,7 @@ TEST_F(IncidentTest, ALockThatNobodyReleasesIsFoundBrokenAndTakenOver) {
 }
 
 TEST_F(IncidentTest, AnExpiredLockGoesToItsWaiterAndItsFormerHolderEnds) {
-  Program holder(Run({"--owner", "first", "--ttl", "500ms", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"--owner", "first", "--ttl", "500ms", "job"});
   holder.Signal(SIGSTOP);  // as a machine that hangs: it renews nothing
   std::filesystem::remove(folder / "here");
   Program waiter(Run({"--owner", "second", "--wait", "1m", "--ttl", "1h", "job"}, Staying()),
@@ -59,8 +57,7 @@ TEST_F(IncidentTest, AnExpiredLockGoesToItsWaiterAndItsFormerHolderEnds) {
 TEST_F(IncidentTest, AWallClockThatIsWrongTakesNoLockAway) {
   const auto library = test::FakeTimeLibrary();
   if (!library) GTEST_SKIP() << "libfaketime is not installed";
-  Program holder(Run({"--owner", "me", "--ttl", "1m", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"--owner", "me", "--ttl", "1m", "job"});
   for (const char* offset : {"+1d", "-1d"}) {
     const auto environment = test::FakeTime(*library, offset, store);
     EXPECT_EQ(Program(Command({"run", "job", "--", "true"}), environment).Wait().code, 75)
@@ -110,8 +107,7 @@ TEST_F(IncidentTest, AFullDiskIsToldAsOneAndLosesNothing) {
   store = "DOCLOCK_STORE=sqlite:" + (folder / "disk") + "/locks.db";
   ASSERT_EQ(Doclock({"put", "sagas", "42"}, R"({"step":"new"})").code, 0);
   // The holder keeps the log open, as a program does.
-  Program holder(Run({"--ttl", "1h", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"--ttl", "1h", "job"});
   disk.Fill();
   const std::string large = R"({"step":")" + std::string(300'000, 'x') + "\"}";
   const Ended full = Doclock({"put", "sagas", "42"}, large);

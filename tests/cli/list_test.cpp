@@ -117,8 +117,7 @@ TEST_F(ListTest, IfVersionRefusesAnotherVersion) {
 
 TEST_F(ListTest, DeleteTakesTheLock) {
   Put("1", "{}");
-  Program holder(Run({"-c", "sagas", "1"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"-c", "sagas", "1"});
   EXPECT_EQ(Doclock({"delete", "sagas", "1"}).code, 75);
   EXPECT_THAT(Keys({"--locked"}), ElementsAre("1"));
   std::ofstream(folder / "go").put('x');
@@ -153,8 +152,7 @@ TEST_F(ListTest, StatusShowsWhatMinHoldKeepsClosed) {
   EXPECT_EQ(shown[0].at("closed"), true);
   EXPECT_EQ(Doclock({"status", "--json"}).out, "[]\n");
   EXPECT_THAT(Doclock({"status", "--closed"}).out, HasSubstr("cron"));
-  Program holder(Run({"--min-hold", "1h", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"--min-hold", "1h", "job"});
   const json held = json::parse(Doclock({"status", "--json"}).out);
   ASSERT_EQ(held.size(), 1U);
   EXPECT_EQ(held[0].at("held"), true);

@@ -55,8 +55,7 @@ TEST_F(RuinedBodyTest, IsDeletedByDeleteWhichSaysSo) {
 }
 
 TEST_F(RuinedBodyTest, IsLeftAloneWhileAnotherClientHoldsItsLock) {
-  Program holder(Run({"-c", "sagas", "42"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"-c", "sagas", "42"});
   EXPECT_EQ(Doclock({"put", "sagas", "42"}, R"({"n":2})").code, 75);
   EXPECT_EQ(Doclock({"delete", "sagas", "42"}).code, 75);
   EXPECT_EQ(Doclock({"get", "sagas", "42"}).code, 65) << "as it was";

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "cli/harness.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -19,8 +19,7 @@ using ::testing::Not;
 class RunTest : public CliTest {};
 
 TEST_F(RunTest, HoldsTheLockWhileTheCommandRunsAndNoLonger) {
-  Program run(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"job"});
   EXPECT_TRUE(IsHeld("job"));
   std::ofstream(folder / "go").put('x');
   EXPECT_EQ(run.Wait().code, 0);
@@ -44,8 +43,7 @@ TEST_F(RunTest, PassesArgumentsOutputAndInputThroughWithoutAShell) {
 }
 
 TEST_F(RunTest, ABusyLockEndsWith75OrWhatIsAskedFor) {
-  Program run(Run({"--owner", "me", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--owner", "me", "job"});
   const Ended busy = Doclock({"run", "job", "--", "true"});
   EXPECT_EQ(busy.code, 75);
   EXPECT_THAT(busy.err, HasSubstr("'job'"));
@@ -55,8 +53,7 @@ TEST_F(RunTest, ABusyLockEndsWith75OrWhatIsAskedFor) {
 }
 
 TEST_F(RunTest, WaitsForTheLock) {
-  Program first(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"job"});
   Program second(Run({"--wait", "1m", "job"}, {"true"}), {store});
   std::ofstream(folder / "go").put('x');
   EXPECT_EQ(second.Wait().code, 0);
@@ -64,8 +61,7 @@ TEST_F(RunTest, WaitsForTheLock) {
 }
 
 TEST_F(RunTest, StatusShowsWhoWaits) {
-  Program first(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"job"});
   EXPECT_THAT(Doclock({"status"}).out, Not(HasSubstr("wait")));
   Program second(Run({"--wait", "1m", "--owner", "the second", "job"}, {"true"}), {store});
   EXPECT_TRUE(Eventually([&] {
@@ -81,8 +77,7 @@ TEST_F(RunTest, StatusShowsWhoWaits) {
 }
 
 TEST_F(RunTest, ASignalEndsTheWait) {
-  Program first(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"job"});
   Program second(Run({"--wait", "forever", "job"}, {"touch", folder / "ran"}), {store});
   // It looks after signals before it opens the file.
   ASSERT_TRUE(Eventually([&] {
@@ -192,8 +187,7 @@ TEST_F(RunTest, AStoreThatIsAwayEndsWith69AndItsUrlIsNotRepeated) {
 }
 
 TEST_F(RunTest, KillingItKillsTheCommandAndFreesTheLock) {
-  Program run(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"job"});
   const pid_t stayer = Stayer();
   run.Signal(SIGKILL);
   EXPECT_EQ(run.Wait().code, 128 + SIGKILL);
@@ -221,8 +215,7 @@ TEST_F(RunTest, KillingItAloneDoesNotFreeTheLockWhileSomethingOfItsCommandWorks)
 }
 
 TEST_F(RunTest, StoppedPastItsLeaseItKillsTheCommandOnResuming) {
-  Program run(Run({"--ttl", "300ms", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--ttl", "300ms", "job"});
   const pid_t stayer = Stayer();
   run.Signal(SIGSTOP);
   // The lease ends by the real clock; a waiter gets the lock then.
@@ -235,8 +228,7 @@ TEST_F(RunTest, StoppedPastItsLeaseItKillsTheCommandOnResuming) {
 }
 
 TEST_F(RunTest, ABrokenLockEndsTheCommand) {
-  Program run(Run({"--ttl", "300ms", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--ttl", "300ms", "job"});
   const pid_t stayer = Stayer();
   EXPECT_EQ(Doclock({"break", "job"}).code, 0);
   EXPECT_EQ(run.Wait().code, 76);
@@ -312,13 +304,9 @@ TEST_F(RunTest, TermComesBeforeTheEndOfALeaseThatCannotBeRenewed) {
   Program run(Run({"--ttl", "2s", "--kill-after", "900ms", "job"}, {"sh", "-c", trap}), {store});
   ASSERT_TRUE(IsThere());
   // Another program keeps the file to itself: nothing can be written.
-  sqlite3* foreign = nullptr;
-  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &foreign), SQLITE_OK);
-  ASSERT_TRUE(Eventually([&] {
-    return sqlite3_exec(foreign, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK;
-  }));
+  sqlite_test::RawDatabase foreign(folder / "locks.db");
+  foreign.Run("BEGIN IMMEDIATE");
   const Ended ended = run.Wait();
-  sqlite3_close(foreign);
   EXPECT_EQ(ended.code, 76);
   EXPECT_EQ(ended.out, "term\n") << "it had the time to end by itself";
   EXPECT_THAT(ended.err, HasSubstr("cannot be renewed"));

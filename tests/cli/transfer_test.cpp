@@ -1,4 +1,3 @@
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -7,6 +6,7 @@
 #include <sstream>
 
 #include "cli/harness.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -150,8 +150,7 @@ print(program.wait(), len(lines), len(set(lines)))
 
 TEST_F(TransferTest, AnImportWaitsForLocksOrNamesThem) {
   ASSERT_EQ(Doclock({"put", "sagas", "1"}, R"({"n":"mine"})").code, 0);
-  Program holder(Run({"-c", "sagas", "1"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"-c", "sagas", "1"});
   const Ended busy = Doclock({"import", "--json", "sagas"}, LinesOf(3));
   EXPECT_EQ(busy.code, 75);
   EXPECT_EQ(json::parse(busy.out), (json{{"imported", 2}, {"unchanged", 0}, {"locked", 1}}));
@@ -245,11 +244,9 @@ TEST_F(TransferTest, AnImportFromANameThatIsTooLongIsAUsageError) {
 
 TEST_F(TransferTest, AnExportThatFailsLeavesNoEmptyFile) {
   ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(2)).code, 0);
-  sqlite3* file = nullptr;
-  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);
+  sqlite_test::RawDatabase file(folder / "locks.db");
   const auto spoil = [&](const std::string& key) {
-    const std::string sql = "UPDATE doclock_c_sagas SET body='{broken' WHERE key='" + key + "'";
-    EXPECT_EQ(sqlite3_exec(file, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    file.Run("UPDATE doclock_c_sagas SET body='{broken' WHERE key='" + key + "'");
   };
   spoil("1");
   EXPECT_EQ(Doclock({"export", "sagas", folder / "some"}).code, 65);
@@ -257,17 +254,14 @@ TEST_F(TransferTest, AnExportThatFailsLeavesNoEmptyFile) {
   spoil("0");
   EXPECT_EQ(Doclock({"export", "sagas", folder / "none"}).code, 65);
   EXPECT_FALSE(std::filesystem::exists(folder / "none"));
-  ASSERT_EQ(sqlite3_exec(file, "DELETE FROM doclock_c_sagas", nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(file);
+  file.Run("DELETE FROM doclock_c_sagas");
   EXPECT_EQ(Doclock({"export", "sagas", folder / "empty"}).code, 0);
   EXPECT_TRUE(std::filesystem::exists(folder / "empty")) << "it is what was exported";
 }
 
 TEST_F(TransferTest, AnExportUnderLocksLeavesOutWhatIsLocked) {
   ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(3)).code, 0);
-  Program holder(Run({"-c", "sagas", "1"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"-c", "sagas", "1"});
   const Ended locked = Doclock({"export", "--lock", "sagas", folder / "out"});
   EXPECT_EQ(locked.code, 75);
   EXPECT_THAT(locked.err, HasSubstr("skipped the document '1': it is locked"));

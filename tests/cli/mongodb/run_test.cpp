@@ -41,8 +41,7 @@ class MongodbRunTest : public CliTest {
 };
 
 TEST_F(MongodbRunTest, HoldsTheLockWhileTheCommandRunsAndNoLonger) {
-  Program run(Run({"--owner", "me", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--owner", "me", "job"});
   const Ended busy = Doclock({"run", "job", "--", "true"});
   EXPECT_EQ(busy.code, 75);
   EXPECT_THAT(busy.err, HasSubstr("me ("));
@@ -65,8 +64,7 @@ TEST_F(MongodbRunTest, LoadsTheModuleAndLeavesTheEnvironmentAlone) {
 #endif
 
 TEST_F(MongodbRunTest, ANextOneThatWaitsStartsWhenTheFirstEnds) {
-  Program first(Run({"--ttl", "1h", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"--ttl", "1h", "job"});
   Program second(Run({"--wait", "1m", "job"}, LookingAtStayer()), {store});
   std::ofstream(folder / "go").put('x');
   const Ended ended = second.Wait();
@@ -76,8 +74,7 @@ TEST_F(MongodbRunTest, ANextOneThatWaitsStartsWhenTheFirstEnds) {
 }
 
 TEST_F(MongodbRunTest, KillingItKillsTheCommandAndTheNextStartsWhenTheLeaseEnds) {
-  Program run(Run({"--ttl", "3s", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--ttl", "3s", "job"});
   const pid_t stayer = Stayer();
   run.Signal(SIGKILL);
   EXPECT_EQ(run.Wait().code, 128 + SIGKILL);
@@ -91,19 +88,6 @@ TEST_F(MongodbRunTest, KillingItKillsTheCommandAndTheNextStartsWhenTheLeaseEnds)
   EXPECT_EQ(next.out, "alone\n");
   EXPECT_GE(took, left - 100ms);
   EXPECT_LT(took, left + 25s) << "it waits for the end of the lease, and not much longer";
-}
-
-TEST_F(MongodbRunTest, StoppedPastItsLeaseItKillsTheCommandOnResuming) {
-  Program run(Run({"--ttl", "2s", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
-  const pid_t stayer = Stayer();
-  run.Signal(SIGSTOP);
-  EXPECT_EQ(Doclock({"run", "--wait", "1m", "job", "--", "true"}).code, 0);
-  run.Signal(SIGCONT);
-  const Ended ended = run.Wait();
-  EXPECT_EQ(ended.code, 76);
-  EXPECT_THAT(ended.err, HasSubstr("lost"));
-  EXPECT_FALSE(Exists(stayer));
 }
 
 TEST_F(MongodbRunTest, StatusTellsTheFenceOfEachShareAndOfANamedLock) {
@@ -144,15 +128,6 @@ TEST_F(MongodbRunTest, KeysOfEachTypeAreLookedAtAndBroken) {
   EXPECT_EQ(Doclock({"get", "--json", "--key-type=oid", "sagas", oid}).out, "{\"n\":1}\n");
   std::ofstream(folder / "go").put('x');
   EXPECT_EQ(edit.Wait().code, 76);
-}
-
-TEST_F(MongodbRunTest, ABrokenLockEndsTheCommand) {
-  Program run(Run({"--ttl", "1s", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
-  const pid_t stayer = Stayer();
-  EXPECT_EQ(Doclock({"break", "job"}).code, 0);
-  EXPECT_EQ(run.Wait().code, 76);
-  EXPECT_FALSE(Exists(stayer));
 }
 
 /// Over a cable, to a server alone: of a replica set the driver would find the other members.
@@ -245,8 +220,7 @@ TEST_F(MongodbOutageTest, AWaitEndsInTimeIfTheServerIsSilent) {
 }
 
 TEST_F(MongodbOutageTest, AWaitThatMeetsAnOutageNamesItsCause) {
-  Program holder(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding holder(*this, {"job"});
   // The server is named once an attempt has failed, which takes longer on a busy machine.
   for (const auto wait : {4s, 16s, 64s}) {
     Relay relay(PortOf(alone_.uri()));

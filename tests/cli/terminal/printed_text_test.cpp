@@ -71,8 +71,7 @@ TEST_F(PrintedTextTest, DocumentsAreEscapedAndTheSameJson) {
 
 TEST_F(PrintedTextTest, NamesOfLocksComeBackExactly) {
   const std::string evil = "\n\"'\\x41" + AllControls();
-  Program run(Run({"--owner", evil, "--group", evil, "job" + evil}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--owner", evil, "--group", evil, "job" + evil});
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"status", "--json"},
                                              {"events", "--json"},
@@ -94,8 +93,7 @@ TEST_F(PrintedTextTest, NamesOfLocksComeBackExactly) {
 
 TEST_F(PrintedTextTest, PlainTextOfLocksIsClean) {
   const std::string evil = AllControls();
-  Program run(Run({"--owner", evil, "--group", evil, "job" + evil}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--owner", evil, "--group", evil, "job" + evil});
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"status"},
                                              {"events"},

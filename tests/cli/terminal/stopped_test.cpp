@@ -1,8 +1,8 @@
-#include <sqlite3.h>
 
 #include <fstream>
 
 #include "cli/harness.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -53,13 +53,9 @@ TEST_F(StoppedTest, AStoppedCommandWhoseLockCannotBeRenewedIsEnded) {
               {store});
   ASSERT_TRUE(HasStopped());
   // Another program keeps the file to itself: nothing can be written.
-  sqlite3* foreign = nullptr;
-  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &foreign), SQLITE_OK);
-  ASSERT_TRUE(Eventually([&] {
-    return sqlite3_exec(foreign, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK;
-  }));
+  sqlite_test::RawDatabase foreign(folder / "locks.db");
+  foreign.Run("BEGIN IMMEDIATE");
   const Ended ended = run.Wait();
-  sqlite3_close(foreign);
   EXPECT_EQ(ended.code, 76);
   EXPECT_THAT(ended.err, HasSubstr("cannot be renewed"));
 }

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/harness.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -36,8 +36,7 @@ class TerminalTest : public CliTest {
 };
 
 TEST_F(TerminalTest, NohupKeepsItWaitingAndItsCommandRunning) {
-  Program first(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"job"});
   std::vector<std::string> line =
       Run({"--wait", "1m", "job"}, {"sh", "-c", "kill -HUP $$; exit 5"});
   line.insert(line.begin(), "nohup");
@@ -49,8 +48,7 @@ TEST_F(TerminalTest, NohupKeepsItWaitingAndItsCommandRunning) {
 }
 
 TEST_F(TerminalTest, CtrlZStopsItWhileItWaits) {
-  Program first(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding first(*this, {"job"});
   Program second(Run({"--wait", "1m", "job"}, {"true"}), {store});
   ASSERT_TRUE(Waits(second));
   second.Signal(SIGTSTP);
@@ -209,8 +207,7 @@ TEST_F(JobsTest, InTheBackgroundItLeavesTheTerminalToTheShell) {
 }
 
 TEST_F(TerminalTest, OnlyATerminalIsCleared) {
-  Program run(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"job"});
   const std::string watch = DOCLOCK_CLI " status --watch --interval 100ms";
   EXPECT_THAT(OnATerminal("exec " + watch, store, "job"), HasSubstr("\x1b[2J"));
   // Not on a terminal, but to a file.
@@ -238,8 +235,7 @@ TEST_F(TerminalTest, WhatOthersWroteDoesNotReachTheTerminal) {
   const std::string evil =
       "\x1b]0;evil\x07\xc2\x9b"
       "31m\ndone";
-  Program run(Run({"--owner", evil, "--group", evil, "job" + evil}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding run(*this, {"--owner", evil, "--group", evil, "job" + evil});
   std::string shown = Doclock({"status"}).out;
   const Ended busy = Doclock({"run", "job" + evil, "--", "true"});
   EXPECT_EQ(busy.code, 75);
@@ -260,14 +256,10 @@ TEST_F(TerminalTest, TextThatIsNotUtf8IsShownAllTheSame) {
   Program run(Run({"job"}, {program}), {store});
   ASSERT_TRUE(IsThere());
   EXPECT_EQ(json::parse(Doclock({"status", "--json"}).out)[0].at("owner"), "caf\\xe9");
-  sqlite3* file = nullptr;
-  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(file,
-                         "UPDATE doclock_l_doclock_locks SET lock_owner = CAST('1 1 1:h 3:' || "
-                         "CAST(x'41ff4220' AS TEXT) AS TEXT)",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(file);
+  sqlite_test::RawDatabase(folder / "locks.db")
+      .Run(
+          "UPDATE doclock_l_doclock_locks SET lock_owner = CAST('1 1 1:h 3:' || "
+          "CAST(x'41ff4220' AS TEXT) AS TEXT)");
   const Ended as_json = Doclock({"status", "--json"});
   EXPECT_EQ(as_json.code, 0) << as_json.err;
   EXPECT_EQ(json::parse(as_json.out)[0].at("owner"),

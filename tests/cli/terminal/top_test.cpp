@@ -26,8 +26,7 @@ class TopTest : public CliTest {
 };
 
 TEST_F(TopTest, ShowsHoldersAndFollowsThemUntilQ) {
-  Program held(Run({"--owner", "me", "nightly"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding held(*this, {"--owner", "me", "nightly"});
   OnScreen top(Top(), Terminal());
   EXPECT_TRUE(top.Shows("q quit"));
   EXPECT_THAT(top.printed(), AllOf(HasSubstr("doclock top: doclock_locks"), HasSubstr("1 held"),
@@ -40,8 +39,7 @@ TEST_F(TopTest, ShowsHoldersAndFollowsThemUntilQ) {
 }
 
 TEST_F(TopTest, SortsAndFiltersByKeys) {
-  Program held(Run({"--owner", "me", "nightly"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding held(*this, {"--owner", "me", "nightly"});
   OnScreen top(Top(), Terminal());
   EXPECT_TRUE(top.Shows("by name"));
   top.Type("s");
@@ -57,8 +55,7 @@ TEST_F(TopTest, SortsAndFiltersByKeys) {
 TEST_F(TopTest, ShowsHowManyWaitAndSortsByThem) {
   Program idle(Run({"a-idle"}, {"sleep", "1000"}), {store});
   ASSERT_TRUE(StatusShows("a-idle"));
-  Program held(Run({"job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  Holding held(*this, {"job"});
   Program waiter(Run({"--wait", "1m", "job"}, {"true"}), {store});
   ASSERT_TRUE(StatusShows("job: processes that wait: 1"));
   OnScreen top(Command({"top", "--interval", "100ms", "--sort", "wait"}), Terminal());
