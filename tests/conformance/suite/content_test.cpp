@@ -59,16 +59,14 @@ TEST_P(StoreConformance, ANumberThatChangesItsKindOnlyIsWritten) {
     SaveOp save = things_.SaveOf(SaveKind::kReplace, key, made.version, made.born);
     save.base = made.body;
     save.body = MakeBody(after);
-    StoreOp* one = &save;
-    store().Execute({&one, 1}, kBudget);
+    things_.Execute(save);
     ASSERT_EQ(save.status, OpStatus::kDone);
     const AcquireOp grant = things_.Acquire(key);
     EXPECT_TRUE(IsSame(grant.body.json(), after)) << pair[0] << " to " << pair[1];
     WriteOp write = things_.ReleaseOf(key, grant.grant.lock_id, {.expected = grant.version});
     write.base = grant.body;
     write.body = MakeBody(before);
-    one = &write;
-    store().Execute({&one, 1}, kBudget);
+    things_.Execute(write);
     ASSERT_EQ(write.status, OpStatus::kDone);
     const Body read = things_.Read(key).body;
     EXPECT_TRUE(IsSame(read.json(), before)) << pair[1] << " to " << pair[0];

@@ -61,8 +61,6 @@ class SqliteMovedFiles : public SqliteTest {
   /// Every verb, on the document "held", which `held` holds.
   static std::map<std::string, Outcome> AllVerbs(Client& client, const AcquireOp& held) {
     std::map<std::string, Outcome> all;
-    Store& store = client.store();
-    Collection& things = client.collection();
     all["acquire"] = OutcomeOf(client.Acquire("free"));
     all["renew"] = OutcomeOf(client.Renew("held", held.grant.lock_id));
     all["write"] =
@@ -70,21 +68,13 @@ class SqliteMovedFiles : public SqliteTest {
                                {.expected = held.version, .body = Body::FromText(R"({"n":2})")}));
     all["save"] = OutcomeOf(client.Insert("new"));
     all["read"] = OutcomeOf(client.Read("free"));
-    Key key;
-    AcquireOp next(things, key);
-    next.grant.lock_id = NewUuid();
-    next.grant.ttl = 30s;
-    store.AcquireNext(Filter(), next, key, kBudget);
-    all["next"] = OutcomeOf(next);
-    all["query"] = OutcomeOf([&] {
-      store.Query(
-          things, Filter(), [](QueryRow&&) { return true; }, kBudget);
-    });
-    all["list"] = OutcomeOf([&] { (void)store.ListLocks(things, {}, "", kBudget); });
-    all["purge"] = OutcomeOf([&] { store.Purge(things, 100, kBudget); });
-    all["index"] = OutcomeOf([&] { store.EnsureIndex(things, {.fields = {"n"}}); });
-    all["break"] = OutcomeOf([&] { testing::BreakLock(store, "things", "held"); });
-    all["open"] = OutcomeOf([&] { store.Open("others", {}, 30s); });
+    all["next"] = OutcomeOf(client.AcquireNext(Filter()).op);
+    all["query"] = OutcomeOf([&] { (void)client.Rows(Filter()); });
+    all["list"] = OutcomeOf([&] { (void)client.Locks(); });
+    all["purge"] = OutcomeOf([&] { client.Purge(); });
+    all["index"] = OutcomeOf([&] { client.EnsureIndex({.fields = {"n"}}); });
+    all["break"] = OutcomeOf([&] { client.Break("held"); });
+    all["open"] = OutcomeOf([&] { client.store().Open("others", {}, 30s); });
     return all;
   }
   static void ExpectAllRefused(Client& client, const AcquireOp& held, const std::string& name,

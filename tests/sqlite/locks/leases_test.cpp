@@ -23,16 +23,6 @@ class SqliteLeases : public SqliteTest {
     EXPECT_EQ(client_.Renew(key, held.grant.lock_id).status, OpStatus::kDone);
     return held;
   }
-  /// To be sent together. The keys must outlive them.
-  std::vector<AcquireOp> AcquiresOf(const std::vector<Key>& keys) {
-    std::vector<AcquireOp> ops;
-    for (const Key& key : keys) {
-      ops.emplace_back(client_.collection(), key);
-      ops.back().grant.lock_id = NewUuid();
-      ops.back().grant.ttl = 30s;
-    }
-    return ops;
-  }
 
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
   Client client_{file_, Options()};
@@ -115,11 +105,11 @@ TEST_F(SqliteLeases, ATriggerThatEndsTheTransactionLeavesNothingThatWasRefused) 
       "CREATE TRIGGER t BEFORE INSERT ON doclock_c_things WHEN new.key='2' "
       "BEGIN SELECT RAISE(ROLLBACK, 'no'); END");
   const std::vector<Key> keys = {Key("1"), Key("2"), Key("3"), Key("4")};
-  std::vector<AcquireOp> ops = AcquiresOf(keys);
-  for (AcquireOp& op : ops) op.insert = Body::FromText("{}");
-  std::vector<StoreOp*> batch;
-  for (AcquireOp& op : ops) batch.push_back(&op);
-  client_.store().Execute(batch, kBudget);
+  std::vector<AcquireOp> ops;
+  for (const Key& key : keys) {
+    ops.push_back(client_.AcquireOf(key, {.insert = Body::FromText("{}")}));
+  }
+  client_.Execute({&ops[0], &ops[1], &ops[2], &ops[3]});
   EXPECT_EQ(ops[1].status, OpStatus::kFailed);
   for (const AcquireOp& op : ops) {
     const bool held = client_.Read(*op.key).locked;
@@ -191,7 +181,7 @@ TEST_F(SqliteLeases, ALockIsAsOldAsItsGrantWhetherRenewedDetachedOrAttached) {
         OpStatus::kDone);
   }
   clock_->Advance(5s);
-  const auto rows = client_.store().ListLocks(client_.collection(), {}, "", kBudget).rows;
+  const auto rows = client_.Locks();
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].age, 45s);
   EXPECT_EQ(rows[0].ttl, 30s);

@@ -17,9 +17,7 @@ namespace {
 class SqliteQueue : public SqliteTest {
  protected:
   Client Opened() { return Client(file_, {.sync = SqliteSync::kOff, .clock = clock_}); }
-  int Waiting() {
-    return client_.store().ListLocks(client_.collection(), {}, "", kBudget).rows.at(0).waiting;
-  }
+  int Waiting() { return client_.Locks().at(0).waiting; }
   std::string Stored() {
     return RawDatabase(file_).Text("SELECT coalesce(lock_queue, '') FROM doclock_l_things");
   }

@@ -291,9 +291,8 @@ class SqliteBoots : public SqliteLiveness {
   void Age(const std::string& set) { RawDatabase(file_).Run("UPDATE doclock_l_things SET " + set); }
   /// The row of the only document in a list.
   static std::chrono::milliseconds AgeOf(Client& client) {
-    const LockPage page =
-        client.store().ListLocks(client.collection(), {.unheld = true}, "", kBudget);
-    return page.rows.size() == 1 ? page.rows[0].age : -1ms;
+    const std::vector<LockRow> rows = client.Locks({.unheld = true});
+    return rows.size() == 1 ? rows[0].age : -1ms;
   }
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
   SqliteStoreOptions Options() const { return {.sync = SqliteSync::kOff, .clock = clock_}; }
@@ -402,7 +401,7 @@ TEST_F(SqliteBoots, TheAgeOfALockThatIsExpiredCountsFromItsGrant) {
   EXPECT_EQ(AgeOf(client), 40s);
   EXPECT_FALSE(client.Read("1").locked);
   clock_->Advance(5s);
-  EXPECT_EQ(client.store().Purge(client.collection(), 100, kBudget), 1);
+  EXPECT_EQ(client.Purge(100), 1);
   EXPECT_EQ(AgeOf(client), 5s);
 }
 
