@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "conformance/suite/client.h"
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
 #include "doclock/postgresql_transaction.h"
@@ -176,23 +178,15 @@ TEST_F(PostgresqlAnswers, WhoseEpochIsOutOfItsRangeAreRefused) {
 class Owned {
  public:
   /// @param free frees a document, by its name
-  Owned(Store& store, Collection& things, std::string name,
-        std::function<void(const std::string&)> free)
-      : store_(store),
-        things_(things),
-        name_(std::move(name)),
-        key_(name_),
-        free_(std::move(free)) {}
+  Owned(conformance::Client& client, std::string name, std::function<void(const std::string&)> free)
+      : client_(client), name_(std::move(name)), key_(name_), free_(std::move(free)) {}
 
   void Turn() {
-    ReadOp read(things_, key_);
-    Execute(read);
+    const ReadOp read = client_.Read(key_);
     EXPECT_TRUE(read.status != OpStatus::kMissing || count_ == 0) << name_ << " is not there";
     if (read.status == OpStatus::kDone) Check(read.body, read.version);
-    AcquireOp take(things_, key_);
-    take.grant.lock_id = NewUuid();
-    take.grant.ttl = 10min;
-    take.insert = Body::FromJson({{"me", name_}, {"n", 0}});
+    AcquireOp take = client_.AcquireOf(
+        key_, {.insert = Body::FromJson({{"me", name_}, {"n", 0}}), .ttl = 10min});
     for (Until(take, OpStatus::kBusy); take.status == OpStatus::kBusy;) {
       free_(name_);  // an acquire of before, whose answer was not awaited, was carried out since
       Until(take, OpStatus::kBusy);
@@ -200,10 +194,9 @@ class Owned {
     Check(take.body, take.version);
     EXPECT_GT(take.version, version_) << "the fence of " << name_;
     version_ = take.version;
-    WriteOp release(things_, key_);
-    release.lock_id = take.grant.lock_id;
-    release.expected = take.version;
-    release.body = Body::FromJson({{"me", name_}, {"n", count_ + 1}});
+    WriteOp release = client_.ReleaseOf(
+        key_, take.grant.lock_id,
+        {.expected = take.version, .body = Body::FromJson({{"me", name_}, {"n", count_ + 1}})});
     Until(release,
           OpStatus::kLost);  // the next look at the document proves that it was carried out
     ++count_;
@@ -212,15 +205,11 @@ class Owned {
   [[nodiscard]] int count() const { return count_; }
 
  private:
-  void Execute(StoreOp& op) {
-    StoreOp* one = &op;
-    store_.Execute({&one, 1}, 2s);
-  }
   /// Tries again what failed or is in doubt, and then becomes done, or what `doubted` allows.
   void Until(auto& op, OpStatus doubted) {
     do {
       op.status = OpStatus::kPending;
-      Execute(op);
+      client_.Execute(op);
       is_doubted_ = is_doubted_ || op.status == OpStatus::kInDoubt;
     } while (op.status == OpStatus::kFailed || op.status == OpStatus::kInDoubt);
     EXPECT_TRUE(op.status == OpStatus::kDone || (is_doubted_ && op.status == doubted)) << name_;
@@ -232,8 +221,7 @@ class Owned {
     EXPECT_GE(version, version_) << name_;
   }
 
-  Store& store_;
-  Collection& things_;
+  conformance::Client& client_;
   const std::string name_;
   const Key key_;
   const std::function<void(const std::string&)> free_;
@@ -247,11 +235,9 @@ TEST_F(PostgresqlAnswers, OfManyClientsThatAreMixedUpAreNeverThoseOfAnother) {
   for (const unsigned seed : {1U, 2U}) {
     SCOPED_TRACE(seed);
     const std::string collection = "things" + std::to_string(seed);
-    std::vector<std::shared_ptr<Store>> stores;
-    std::vector<std::shared_ptr<Collection>> collections;
+    std::deque<conformance::Client> sides;
     for (int i = 0; i < 2; ++i) {
-      stores.push_back(OpenPostgresqlStore(proxy_.Before(schema_.url())));
-      collections.push_back(stores.back()->Open(collection, {}, 10min));
+      sides.emplace_back(OpenPostgresqlStore(proxy_.Before(schema_.url())), collection, 2s);
     }
     proxy_.MeddleAtRandom(12, seed);
     std::atomic<int> turns = 0;
@@ -263,8 +249,7 @@ TEST_F(PostgresqlAnswers, OfManyClientsThatAreMixedUpAreNeverThoseOfAnother) {
     };
     std::vector<Owned> all;
     for (int i = 0; i < kClients * kDocuments; ++i) {
-      const auto side = static_cast<std::size_t>(i % 2);
-      all.emplace_back(*stores[side], *collections[side], "k" + std::to_string(i), free);
+      all.emplace_back(sides[static_cast<std::size_t>(i % 2)], "k" + std::to_string(i), free);
     }
     {
       std::vector<std::jthread> clients;

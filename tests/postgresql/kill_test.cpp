@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "conformance/suite/client.h"
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
 #include "postgresql/support/raw_server.h"
@@ -17,6 +18,7 @@ namespace doclock::postgresql_test {
 namespace {
 
 using namespace std::chrono_literals;
+using conformance::Client;
 
 constexpr std::chrono::milliseconds kShortTtl = 500ms;
 constexpr std::chrono::milliseconds kCallBudget = 5s;
@@ -33,15 +35,13 @@ struct Counter {
 class Counting {
  public:
   explicit Counting(const std::string& url)
-      : stores_{OpenPostgresqlStore(url), OpenPostgresqlStore(url)},
-        things_{stores_[0]->Open("things", {}, kShortTtl),
-                stores_[1]->Open("things", {}, kShortTtl)} {
+      : clients_{Client(OpenPostgresqlStore(url), "things", kCallBudget),
+                 Client(OpenPostgresqlStore(url), "things", kCallBudget)} {
     for (int i = 0; i < kDocuments; ++i) counters_[i].key = Key(i);
     for (int i = 0; i < 8; ++i) {
       threads_.emplace_back([this, i](const std::stop_token& stop) {
-        const auto side = static_cast<std::size_t>(i % 2);
         for (int turn = i; !stop.stop_requested(); ++turn) {
-          CountUp(*stores_[side], *things_[side], counters_[turn % kDocuments]);
+          CountUp(clients_[i % 2], counters_[turn % kDocuments]);
         }
       });
     }
@@ -62,8 +62,7 @@ class Counting {
     for (std::jthread& thread : threads_) thread.request_stop();
     threads_.clear();
     for (Counter& counter : counters_) {
-      ReadOp read(*things_[0], counter.key);  // over a connection that may be about to end
-      Execute(*stores_[0], read);
+      const ReadOp read = clients_[0].Read(counter.key);  // its connection may be about to end
       ASSERT_EQ(read.status, OpStatus::kDone);
       const int count = read.body.json().at("count");
       EXPECT_GE(count, counter.acknowledged);
@@ -72,30 +71,20 @@ class Counting {
   }
 
  private:
-  static void Execute(Store& store, StoreOp& op) {
-    StoreOp* one = &op;
-    store.Execute({&one, 1}, kCallBudget);
-  }
-  void CountUp(Store& store, Collection& things, Counter& counter) {
-    AcquireOp take(things, counter.key);
-    take.grant.lock_id = NewUuid();
-    take.grant.ttl = kShortTtl;
-    take.insert = Body::FromJson({{"count", 0}});
-    Execute(store, take);
+  void CountUp(Client& client, Counter& counter) {
+    const AcquireOp take =
+        client.Acquire(counter.key, {.insert = Body::FromJson({{"count", 0}}), .ttl = kShortTtl});
     if (take.status != OpStatus::kDone) return std::this_thread::yield();
-    WriteOp release(things, counter.key);
-    release.lock_id = take.grant.lock_id;
-    release.expected = take.version;
-    release.body = Body::FromJson({{"count", take.body.json().at("count").get<int>() + 1}});
-    Execute(store, release);
+    const WriteOp release =
+        client.Release(counter.key, take,
+                       Body::FromJson({{"count", take.body.json().at("count").get<int>() + 1}}));
     if (release.status == OpStatus::kInDoubt) ++counter.in_doubt;
     if (release.status != OpStatus::kDone) return;
     ++counter.acknowledged;
     ++acknowledged_;
   }
 
-  std::shared_ptr<Store> stores_[2];
-  std::shared_ptr<Collection> things_[2];
+  Client clients_[2];
   Counter counters_[kDocuments];
   std::atomic<int> acknowledged_ = 0;
   std::vector<std::jthread> threads_;

@@ -516,49 +516,6 @@ TEST_F(PostgresqlStore, MakesIndexesForSearches) {
             "a.it's,n");
 }
 
-TEST_F(PostgresqlStore, ComparesAsFiltersDo) {
-  using Compare = Filter& (Filter::*)(std::string_view, detail::FilterValue)&;
-  const Compare compares[] = {&Filter::Equal,  &Filter::NotEqual, &Filter::Less,
-                              &Filter::AtMost, &Filter::Greater,  &Filter::AtLeast};
-  const std::int64_t large = 1152921504606846976;
-  const nlohmann::json values[] = {nullptr,
-                                   -1,
-                                   2,
-                                   2.5,
-                                   -0.0,
-                                   large,
-                                   static_cast<double>(large),
-                                   1e300,
-                                   "",
-                                   "a",
-                                   "B",
-                                   "é",
-                                   "\1",
-                                   "1",
-                                   std::string(1, '\0'),
-                                   false,
-                                   true,
-                                   Date(Date::TimePoint(5ms)),
-                                   Date(Date::TimePoint(-70ms))};
-  Client things = Things(store_);
-  std::vector<nlohmann::json> bodies{{{"v", {1}}}, {{"other", 1}}};
-  for (const auto& value : values) {
-    if (value != std::string(1, '\0')) bodies.push_back({{"v", value}});
-  }
-  for (std::size_t i = 0; i < bodies.size(); ++i) things.Insert(Key(i), bodies[i]);
-  for (const auto& value : values) {
-    for (const Compare compare : compares) {
-      Filter filter;
-      (filter.*compare)("v", value);
-      std::vector<Key> expected;
-      for (std::size_t i = 0; i < bodies.size(); ++i) {
-        if (filter.Matches(bodies[i])) expected.emplace_back(i);
-      }
-      EXPECT_EQ(things.Query(filter), expected) << value;
-    }
-  }
-}
-
 TEST_F(PostgresqlStore, ReadsAndFindsWhatSqlWritesIntoABody) {
   Client things = Things(store_);
   for (const nlohmann::json& balance : {nlohmann::json(0.0), nlohmann::json(-0.0)}) {
