@@ -270,14 +270,7 @@ class OddKeys : public ::testing::Test {
 TEST_F(OddKeys, PoisonNoSearch) {
   const std::int64_t all = Fill();
   ASSERT_GT(all, 25);
-  std::vector<Key> known;
-  store_->Query(
-      things_.collection(), Filter{},
-      [&](QueryRow&& row) {
-        known.push_back(std::move(row.key));
-        return true;
-      },
-      conformance::kBudget);
+  const std::vector<Key> known = things_.Query(Filter{});
   EXPECT_GT(known.size(), 8U);
   std::set<Key> found;
   for (;;) {
@@ -295,13 +288,9 @@ TEST_F(OddKeys, PoisonNoSearch) {
   static_cast<void>(things_.Locks({.unheld = true}));
   EXPECT_EQ(things_.Purge(), 0);
   // No other document was locked.
-  mongodb::Doc locked;
-  locked.Add("count", "things")
-      .Add("query", mongodb::Doc::Of("lockId", mongodb::Doc::Of("$exists", true)));
-  const BsonPtr count = documents_.Run(locked);
-  bson_iter_t n;
-  ASSERT_TRUE(bson_iter_init_find(&n, count.get(), "n"));
-  EXPECT_EQ(bson_iter_as_int64(&n), static_cast<std::int64_t>(found.size()));
+  EXPECT_EQ(
+      documents_.Count("things", mongodb::Doc::Of("lockId", mongodb::Doc::Of("$exists", true))),
+      static_cast<std::int64_t>(found.size()));
 }
 
 /// The server says that 5.0, decimal 5 and 5 are one key, and so are a symbol and a text.
@@ -317,35 +306,26 @@ TEST_F(OddKeys, ThatEqualAKeyAreThatKeyInABatchToo) {
     mongodb::Doc doc;
     value(doc, "_id");
     documents_.Insert("things", doc);
-    AcquireOp& op = grants.emplace_back(things_.collection(), key);
-    op.grant.lock_id = FreshId();
-    op.grant.ttl = conformance::kTtl;
-    batch.push_back(&op);
+    batch.push_back(&grants.emplace_back(things_.AcquireOf(key)));
   }
   const Key missing("missing");
-  AcquireOp& none = grants.emplace_back(things_.collection(), missing);
-  none.grant.lock_id = FreshId();
-  none.grant.ttl = conformance::kTtl;
+  AcquireOp none = things_.AcquireOf(missing);
   batch.push_back(&none);
-  store_->Execute(batch, conformance::kBudget);
+  things_.Execute(batch);
   EXPECT_EQ(none.status, OpStatus::kMissing);
-  grants.pop_back();
 
   std::deque<RenewOp> renewals;
   std::deque<ReadOp> reads;
   std::vector<StoreOp*> renewing, reading;
   for (const AcquireOp& op : grants) {
     EXPECT_EQ(op.status, OpStatus::kDone) << op.key->ToString();
-    RenewOp& renewal = renewals.emplace_back(things_.collection(), *op.key);
-    renewal.lock_id = op.grant.lock_id;
-    renewal.ttl = conformance::kTtl;
-    renewing.push_back(&renewal);
-    reading.push_back(&reads.emplace_back(things_.collection(), *op.key));
+    renewing.push_back(&renewals.emplace_back(things_.RenewOf(*op.key, op.grant.lock_id)));
+    reading.push_back(&reads.emplace_back(things_.ReadOf(*op.key)));
   }
   // One that is lost makes the store look at all.
   renewals.front().lock_id = FreshId();
-  store_->Execute(renewing, conformance::kBudget);
-  store_->Execute(reading, conformance::kBudget);
+  things_.Execute(renewing);
+  things_.Execute(reading);
   for (std::size_t i = 0; i < grants.size(); ++i) {
     EXPECT_EQ(renewals[i].status, i == 0 ? OpStatus::kLost : OpStatus::kDone);
     EXPECT_EQ(reads[i].lock_id, grants[i].grant.lock_id);

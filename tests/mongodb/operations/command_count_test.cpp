@@ -138,9 +138,7 @@ TEST_F(CommandCount, NeighboursOfATransactionTakeOneAndAMajorityStoresAll) {
   std::deque<WriteOp> released;
   for (const Key& key : std::span(keys).first(2)) {
     const AcquireOp held = things_.Acquire(key, NewUuid(), Counted(1));
-    WriteOp& op = released.emplace_back(things_.collection(), key);
-    op.lock_id = held.grant.lock_id;
-    op.expected = held.version;
+    released.push_back(things_.ReleaseOf(key, held.grant.lock_id, {.expected = held.version}));
   }
   SaveOp inserted = things_.SaveOf(SaveKind::kInsert, keys[2], kAnyVersion, {}, Counted(1));
   StoreOp* const ops[] = {&released[0], &released[1], &inserted};

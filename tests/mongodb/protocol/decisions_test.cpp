@@ -28,31 +28,10 @@ class MongoDecisions : public ::testing::Test {
     return "{" + Field("id", id) + ", " + Field("time", time) + ", " + Field("ttl", "1000") +
            R"(, "owner": {"name": ")" + name + R"("}})";
   }
-  /// Granted to two, one after the other, the longer lease first.
-  void ShareWithTwo() {
-    const std::shared_ptr<const LockHolder> first = Named("first"), second = Named("second");
-    Take(NewUuid(), first, 1h);
-    Take(NewUuid(), second, 1min);
-  }
-  void Take(const Uuid& id, OwnerPtr owner, std::chrono::milliseconds ttl) {
-    AcquireOp op = things_.AcquireOf(key_, {.id = id, .ttl = ttl, .mode = LockMode::kShared});
-    op.grant.owner = std::move(owner);
-    op.insert = Counted(1);
-    things_.Execute(op);
-    ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
-  }
-  static OwnerPtr Named(const char* name) {
-    LockHolder holder;
-    holder.name = name;
-    return std::make_shared<const LockHolder>(std::move(holder));
-  }
   LockRow Row() {
-    LockQuery query;
-    query.key = key_;
-    query.unheld = true;
-    const LockPage page = things_.store().ListLocks(things_.collection(), query, "", 10s);
-    EXPECT_EQ(page.rows.size(), 1u);
-    return page.rows.empty() ? LockRow() : page.rows.front();
+    const std::vector<LockRow> rows = things_.Locks({.key = key_, .unheld = true});
+    EXPECT_EQ(rows.size(), 1u);
+    return rows.empty() ? LockRow() : rows.front();
   }
 
   Database documents_;
@@ -93,14 +72,6 @@ TEST_F(MongoDecisions, ALockWithoutALengthEndedAfterTheDefault) {
 TEST_F(MongoDecisions, ADocumentThatWasNeverLockedHadNoLease) {
   Put(R"("lockId": null)");
   EXPECT_EQ(Row().ttl, 0ms);
-}
-
-TEST_F(MongoDecisions, BusySharesAreThoseOfTheirLatestHolder) {
-  ShareWithTwo();
-  const AcquireOp third = things_.Share(key_, NewUuid(), 2);
-  ASSERT_EQ(third.status, OpStatus::kBusy);
-  EXPECT_EQ(third.detail->holder.name, "first");
-  EXPECT_LE(third.detail->remaining, 1min);
 }
 
 TEST_F(MongoDecisions, AReadOfSharesThatAreOverNamesTheLatest) {

@@ -62,12 +62,6 @@ class MongoProtocol : public ::testing::Test {
   std::int64_t Count(const mongodb::Doc& query, const char* collection = "things") {
     return database_.Count(collection, query);
   }
-  /// An AcquireNext of whatever there is.
-  AcquireOp Next(Key& found) {
-    AcquireOp op = client_.AcquireOf(found);
-    client_.store().AcquireNext(Filter{}, op, found, client_.budget());
-    return op;
-  }
 
   Database database_{SetUri()};
   // A slow disk is no fault here.
@@ -90,22 +84,19 @@ TEST_F(MongoProtocol, AMalformedNeighbourDoesNotDisturbOthers) {
 
   std::vector<RenewOp> renewals;
   for (const Key& key : keys) {
-    RenewOp& op = renewals.emplace_back(client_.collection(), key);
-    op.ttl = kTtl;
-    op.lock_id = &key == &keys[2] ? id : other;
+    renewals.push_back(client_.RenewOf(key, &key == &keys[2] ? id : other));
   }
   std::vector<StoreOp*> batch;
   for (RenewOp& op : renewals) batch.push_back(&op);
-  client_.store().Execute(batch, client_.budget());
+  client_.Execute(batch);
   EXPECT_NE(renewals[0].status, OpStatus::kDone);
   EXPECT_NE(renewals[1].status, OpStatus::kDone);
   EXPECT_EQ(renewals[2].status, OpStatus::kDone) << Why(renewals[2]);
   EXPECT_EQ(renewals[3].status, OpStatus::kLost) << Why(renewals[3]);
   // The only one that can be taken is found behind them.
-  Key found("none");
-  const AcquireOp next = Next(found);
-  EXPECT_EQ(next.status, OpStatus::kDone) << Why(next);
-  EXPECT_EQ(found, keys[3]);
+  const Client::Next next = client_.AcquireNext(Filter{});
+  EXPECT_EQ(next.status, OpStatus::kDone) << Why(next.op);
+  EXPECT_EQ(next.key, keys[3]);
 }
 
 TEST_F(MongoProtocol, AHeldDocumentIsBusyThoughAUniqueIndexIsInTheWay) {

@@ -114,21 +114,6 @@ TEST_F(MongoQueue, AReleaseThatMeetsAQueueIsTwoUpdatesOrOneWhereItIsLikely) {
   EXPECT_FALSE(HasQueue());
 }
 
-/// It may not know yet that it was granted the lock.
-TEST_F(MongoQueue, AWaiterThatLeavesAfterItsGrantPassesTheLockOn) {
-  const Uuid first = NewUuid(), second = NewUuid();
-  Enter(waiter_, first);
-  Enter(waiter_, second);
-  const WriteOp release = Release(held_);
-  ASSERT_EQ(holder_.Read(key_).lock_id, first);
-  const WriteOp left = waiter_.Leave(key_, first);
-  EXPECT_EQ(left.status, OpStatus::kDone) << Why(left);
-  EXPECT_EQ(left.version, release.version + 1);
-  const ReadOp stored = holder_.Read(key_);
-  EXPECT_EQ(stored.lock_id, second);
-  EXPECT_EQ(stored.version, left.version);
-}
-
 TEST_F(MongoQueue, AShareThatWaitsTakesOneCommandForEachAttempt) {
   const Uuid id = NewUuid();
   const auto attempt = [&] {
