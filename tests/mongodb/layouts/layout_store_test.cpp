@@ -87,19 +87,14 @@ class LayoutBatchTest : public LayoutStoreTest {
   std::deque<RenewOp> Renewals() {
     std::deque<RenewOp> renewals;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      RenewOp& op = renewals.emplace_back(locks_.collection(), keys_[i]);
-      op.lock_id = ids_[i];
-      op.ttl = kTtl;
+      renewals.push_back(locks_.RenewOf(keys_[i], ids_[i], kTtl));
     }
     return renewals;
   }
   std::deque<WriteOp> Releases() {
     std::deque<WriteOp> releases;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      WriteOp& op = releases.emplace_back(locks_.collection(), keys_[i]);
-      op.write = WriteKind::kRelease;
-      op.lock_id = ids_[i];
-      op.expected = versions_[i];
+      releases.push_back(locks_.ReleaseOf(keys_[i], ids_[i], {.expected = versions_[i]}));
     }
     return releases;
   }

@@ -432,10 +432,7 @@ TEST_P(Layouts, RenewsAThousandByOneCommand) {
     document.Add("_id", keys.back());
     bson_concat(document.get(), GetParam().holder(id).get());
     documents.Add(document);
-    RenewOp& op = renewals.emplace_back(locks_.collection(), keys.back());
-    op.lock_id = id;
-    op.ttl = kTtl;
-    ops.push_back(&op);
+    ops.push_back(&renewals.emplace_back(locks_.RenewOf(keys.back(), id, kTtl)));
   }
   database_.Insert("locks", documents);
   pool_.Take();

@@ -329,18 +329,15 @@ TEST_P(MongoLock, TakesTheFewestCommands) {
   const AcquireOp first = Share(), second = Share(), third = locks_.Acquire(other, id, kNone);
   std::vector<RenewOp> renewals;
   for (const AcquireOp* const op : {&first, &second, &third}) {
-    RenewOp& renewal = renewals.emplace_back(locks_.collection(), *op->key);
-    renewal.lock_id = op->grant.lock_id;
-    renewal.ttl = 2 * kLease;
-    renewal.mode = op->grant.mode;
+    renewals.push_back(locks_.RenewOf(*op->key, op->grant.lock_id, 2 * kLease, op->grant.mode));
   }
-  StoreOp* const ops[] = {&renewals[0], &renewals[1], &renewals[2]};
+  const std::vector<StoreOp*> ops = {&renewals[0], &renewals[1], &renewals[2]};
   pool_.Take();
-  locks_.store().Execute(ops, 10s);
+  locks_.Execute(ops);
   for (const RenewOp& op : renewals) EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
   EXPECT_EQ(pool_.Take(), "update 1");
   renewals[1].lock_id = NewUuid();
-  locks_.store().Execute(ops, 10s);
+  locks_.Execute(ops);
   for (const RenewOp& op : renewals) {
     EXPECT_EQ(op.status, &op == &renewals[1] ? OpStatus::kLost : OpStatus::kDone) << Why(op);
   }
