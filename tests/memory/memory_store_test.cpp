@@ -98,11 +98,11 @@ TEST_F(MemoryStoreTest, QueriesPurgesAndIndexesRunBesideWriters) {
 TEST_F(MemoryStoreTest, AListenerThatThrowsKeepsNoHintFromOthers) {
   int hints = 0;
   const auto count = [&](const LockHint& /*hint*/) { ++hints; };
-  const auto before = store_->Watch(*collection_, count);
+  const auto before = store_->Watch(things_.collection(), count);
   const auto throws =
-      store_->Watch(*collection_, [](const LockHint& /*hint*/) { throw std::bad_alloc(); });
-  const auto after = store_->Watch(*collection_, count);
-  Insert("42", {});
+      store_->Watch(things_.collection(), [](const LockHint& /*hint*/) { throw std::bad_alloc(); });
+  const auto after = store_->Watch(things_.collection(), count);
+  things_.Insert("42", {});
   EXPECT_EQ(hints, 2);
 }
 
