@@ -1,18 +1,19 @@
 #include "simulation/database/member.h"
 
+#include <chrono>
+
 namespace doclock::simulation {
 
 class Member::Transaction final : public RecordStore::Transaction {
  public:
   explicit Transaction(Member& member) : member_(member) {}
 
-  std::vector<std::optional<Record>> Load(const std::string& collection,
-                                          std::span<const Key> keys) override {
+  std::vector<std::optional<Record>> Load(std::span<const RecordKey> keys) override {
     std::vector<std::optional<Record>> records;
-    for (const Key& key : keys) records.push_back(Find(collection, key));
+    for (const auto& [collection, key] : keys) records.push_back(Find(collection, key));
     return records;
   }
-  TimePoint Now() override { return member_.clock_(); }
+  RecordTime Now() override { return {member_.clock_(), std::chrono::system_clock::now()}; }
   void Scan(const std::string& collection, const Filter&,
             const std::function<bool(const Key&, Record&&)>& visit) override {
     for (const auto& [key, record] : member_.records_[collection]) {
@@ -20,10 +21,10 @@ class Member::Transaction final : public RecordStore::Transaction {
     }
   }
   void Put(const std::string& collection, const Key& key, const Record& record) override {
-    changes_.push_back({collection, key, Find(collection, key), record, Now()});
+    changes_.push_back({collection, key, Find(collection, key), record, member_.clock_()});
   }
   void Erase(const std::string& collection, const Key& key) override {
-    changes_.push_back({collection, key, Find(collection, key), std::nullopt, Now()});
+    changes_.push_back({collection, key, Find(collection, key), std::nullopt, member_.clock_()});
   }
   nlohmann::json Settings(const std::string& collection) override {
     return member_.settings_[collection];
