@@ -186,8 +186,8 @@ class Step {
 };
 
 /// Carries out the operation in a unit of its own, until no other client races it.
-template <class RunIn>
 /// @param races no run after one that is Raced begins later
+template <class RunIn>
 void ExecuteOne(Database& database, StoreOp& op, Deadline deadline, Deadline races,
                 const RunIn& run_in) {
   StoreOp* const only[] = {&op};
@@ -326,8 +326,10 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
     const Deadline now = std::chrono::steady_clock::now();
     if (now < deadline) {
       // One that is Raced each time leaves the others their share.
+      constexpr Deadline::duration kLeast = std::chrono::milliseconds(500);
       const auto share = (deadline - now) / static_cast<std::int64_t>(rest.size() - i);
-      ExecuteOne(database, *op, BoundOf({&op, 1}, deadline), now + share);
+      const Deadline bound = BoundOf({&op, 1}, deadline);
+      ExecuteOne(database, *op, bound, std::min(bound, now + std::max(share, kLeast)));
     } else {
       op->Fail(Errc::kUnavailable, "the time of the call was over");
     }

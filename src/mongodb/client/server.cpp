@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -62,6 +61,9 @@ milliseconds Shorter(const mongoc_uri_t* uri, const char* option, Duration limit
   throw StoreException(Errc::kRefused, "doclock: MongoDB: " + why);
 }
 
+/// Certificates and keys are smaller.
+constexpr std::size_t kMostOfFile = std::size_t{16} << 20U;
+
 /// Checks the files of the TLS options. The driver would try them again and again without an error,
 /// print lines about them, and leave it to OpenSSL to ask the terminal for a password.
 void CheckFiles(const mongoc_uri_t* uri) {
@@ -76,7 +78,10 @@ void CheckFiles(const mongoc_uri_t* uri) {
     const bool regular = std::filesystem::is_regular_file(path, error);
     std::ifstream stream(path);
     if (!regular || !stream) RefuseToOpen(file + " cannot be read, or is no regular file");
-    const std::string text(std::istreambuf_iterator<char>(stream), {});
+    std::string text(kMostOfFile + 1, '\0');
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (stream || stream.bad()) RefuseToOpen(file + " cannot be read, or is larger than 16 MiB");
+    text.resize(static_cast<std::size_t>(stream.gcount()));
     const auto holds = [&](const char* part) { return text.find(part) != text.npos; };
     if (!holds("CERTIFICATE-----")) RefuseToOpen(file + " holds no certificate in PEM's form");
     if (option == "tlsCAFile") continue;

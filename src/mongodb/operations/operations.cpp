@@ -156,11 +156,14 @@ void Operations::FindAndModify(const Collection& collection, const Key* key, con
   }
   bson_concat(command.get(), rest.get());
   Write(command, reply);
+  if (!reply.answered() || reply.code != 0) return;
+  bson_iter_t found;
   bson_t value;
-  if (key != nullptr && reply.answered() && reply.Document("value", value) &&
-      !IsDocumentOf(*key, value)) {
-    reply.Disown(Effect::kWrites);
-  }
+  // Each answer but an error has a value: null says that nothing matched.
+  const bool fits =
+      bson_iter_init_find(&found, &reply.doc(), "value") &&
+      (key == nullptr || !reply.Document("value", value) || IsDocumentOf(*key, value));
+  if (!fits) reply.Disown(Effect::kWrites);
 }
 
 void Operations::ModifyAndShow(const Collection& collection, const Doc& statement,

@@ -223,9 +223,11 @@ void Connection::RefuseConnection(bool alone) {
   // libpq quotes values of options before it has a host and a port, and they may be a part of a
   // password.
   const bool names_host = message.starts_with("connection to server");
-  const bool is_value = state.empty() && !names_host &&
-                        (mentions("invalid ") || mentions("parse network address") ||
-                         mentions("definition of service"));
+  const bool is_value =
+      state.empty() &&
+      (mentions("invalid integer value") ||
+       (!names_host && (mentions("invalid ") || mentions("parse network address") ||
+                        mentions("definition of service"))));
   Loss loss(names_host ? std::string(message.substr(0, message.find('\n')))
             : is_value ? "libpq does not take the value of an option"
                        : "the connection cannot be made");

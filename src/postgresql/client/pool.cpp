@@ -107,8 +107,11 @@ std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline) {
       return Connect(deadline);
     } catch (const Loss&) {
       if (!AwaitOthers(deadline)) throw;
-    } catch (const StoreException&) {  // sessions that are there may go on
+    } catch (const StoreException& error) {
       if (!AwaitOthers(deadline)) throw;
+      if (error.errc() != Errc::kRefused) continue;
+      if (auto idle = TakeIdle()) return idle;  // a session that is there goes on
+      throw;
     }
   }
 }

@@ -1,7 +1,9 @@
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 
 #include "doclock/errors.h"
+#include "doclock/memory_store.h"
 #include "doclock/testing/intervene.h"
 #include "store_conformance.h"
 
@@ -100,8 +102,11 @@ TEST_P(HintConformance, NameTheKeyOrNothing) {
 
 TEST_P(HintConformance, MayOutliveTheStore) {
   things_.Create("42");
+  const std::weak_ptr<Store> store = backend().store;
+  things_ = Client(OpenMemoryStore());
   backend().store = nullptr;
   backend().open_another = nullptr;
+  EXPECT_TRUE(store.expired());
   subscription_.reset();
 }
 

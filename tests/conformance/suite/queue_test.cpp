@@ -39,7 +39,7 @@ void WaitingQueue::ExpectAHintFor(Client& waiting) {
     if (!IsSoon(is_told)) continue;
     const std::lock_guard guard(mutex);
     const std::optional<GrantSeen>& seen = told[key.Hash()];
-    if (!seen) return;
+    if (!seen || seen->lock_id.is_nil()) return;  // it does not say to whom
     EXPECT_EQ(seen->lock_id, waiter);
     EXPECT_EQ(seen->version, release.version);
     EXPECT_EQ(seen->born, grant.born);

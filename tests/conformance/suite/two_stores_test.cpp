@@ -1,6 +1,7 @@
 #include "two_stores.h"
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -119,8 +120,13 @@ std::string FaultAtTheEnd(Client& things, Client& others) {
     while (!state->may_return) std::this_thread::sleep_for(1ms);
   });
   // The call may be in the thread of the insert.
-  std::jthread teller(
-      [&] { InsertUntil(things, [&](const Key&) { return state->called.load(); }); });
+  std::jthread teller([&] {
+    try {
+      InsertUntil(things, [&](const Key&) { return state->called.load(); });
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  });
   const bool called = IsSoon([&] { return state->called.load(); }, 60s);
   std::jthread ender([&] {
     subscription.reset();
