@@ -20,8 +20,9 @@ class TurnsStore : public ContendedStore {
   using ContendedStore::ContendedStore;
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds ttl) override {
-    inner_ = ContendedStore::Open(name, fields, ttl);
-    return outer_ = std::make_shared<TurnsCollection>(name, fields, ttl);
+    if (!inner_) inner_ = ContendedStore::Open(name, fields, ttl);
+    if (!outer_) outer_ = std::make_shared<TurnsCollection>(name, fields, ttl);
+    return outer_;
   }
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
     for (StoreOp* const op : ops) op->collection = inner_.get();
