@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "locking/database.h"
 
@@ -144,6 +145,13 @@ constexpr Reason kStates[] = {
                            why + (refusal.lacking.empty() ? "" : " (" + refusal.lacking + ")"));
 }
 
+/// The text of the first reason whose token the message has; null: none, or it passes.
+const char* ReasonIn(std::span<const Reason> reasons, std::string_view message) noexcept {
+  const auto found = std::ranges::find_if(
+      reasons, [&](const Reason& one) { return message.find(one.token) != message.npos; });
+  return found == reasons.end() ? nullptr : found->text;
+}
+
 }  // namespace
 
 const char* LastingReason(std::string_view state, std::string_view message) noexcept {
@@ -151,15 +159,11 @@ const char* LastingReason(std::string_view state, std::string_view message) noex
       kStates, [&](const Reason& one) { return state.starts_with(one.token); });
   // A server's message may be in any language, and a state of its own is more exact.
   if (by_state != std::end(kStates)) return by_state->text;
-  const auto* const by_message = std::ranges::find_if(
-      kMessages, [&](const Reason& one) { return message.find(one.token) != message.npos; });
-  return by_message == std::end(kMessages) ? nullptr : by_message->text;
+  return ReasonIn(kMessages, message);
 }
 
 const char* LastingReasonOfLibpq(std::string_view message) noexcept {
-  const auto* const found = std::ranges::find_if(
-      kOfLibpq, [&](const Reason& one) { return message.find(one.token) != message.npos; });
-  return found == std::end(kOfLibpq) ? nullptr : found->text;
+  return ReasonIn(kOfLibpq, message);
 }
 
 void RefuseAnswer(const char* why) {
