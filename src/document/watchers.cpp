@@ -29,12 +29,7 @@ std::unique_ptr<Subscription> Watchers::Add(HintListener listener) {
 
 void Watchers::TellAll(const LockHint& hint) {
   const std::shared_lock guard(mutex_);
-  for (const HintListener& listener : listeners_) {
-    try {
-      listener(hint);
-    } catch (...) {  // the write is done, and waiters poll
-    }
-  }
+  for (const HintListener& listener : listeners_) listener(hint);
 }
 
 void Watchers::Remove(std::list<HintListener>::iterator listener) {

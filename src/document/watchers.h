@@ -21,7 +21,7 @@ class Watchers : public std::enable_shared_from_this<Watchers> {
  public:
   DOCLOCK_EXPORT std::unique_ptr<Subscription> Add(HintListener listener);
   [[nodiscard]] bool HasAny() const noexcept { return count_.load() != 0; }
-  /// Tells all subscribers, whatever one of them throws. Call it without a mutex of the store.
+  /// Tells all subscribers. Call it without a mutex of the store.
   void Tell(const LockHint& hint) {
     if (count_.load(std::memory_order_relaxed) != 0) TellAll(hint);
   }

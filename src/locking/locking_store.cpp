@@ -117,7 +117,14 @@ void LockingStore::EnsureIndex(Collection& collection, const IndexSpec& index) {
 }
 
 std::unique_ptr<Subscription> LockingStore::Watch(Collection& collection, HintListener listener) {
-  return Call([&] { return database_->Watch(collection, std::move(listener)); });
+  // The write is done, the thread is any of the database's, and waiters poll.
+  const auto guarded = [listener = std::move(listener)](const LockHint& hint) {
+    try {
+      listener(hint);
+    } catch (...) {
+    }
+  };
+  return Call([&] { return database_->Watch(collection, guarded); });
 }
 
 Deadline LockingStore::In(milliseconds budget) {

@@ -83,12 +83,7 @@ void Stream::Remove(std::uint64_t number) {
 
 void Stream::Tell(const LockHint& hint) {
   const std::lock_guard guard(mutex_);
-  for (const auto& [number, listener] : watchers_) {
-    try {
-      listener(hint);
-    } catch (...) {  // waiters poll
-    }
-  }
+  for (const auto& [number, listener] : watchers_) listener(hint);
 }
 
 void Stream::Run(const std::stop_token& stop) {

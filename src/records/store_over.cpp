@@ -75,10 +75,7 @@ class RecordDatabase final : public locking::Database {
     auto here = static_cast<RecordCollection&>(collection).watchers().Add(listener);
     auto elsewhere = records_->Watch(collection.name(),
                                      [listener = std::move(listener)](const std::string& hint) {
-                                       try {
-                                         listener(records::HintFromText(hint));
-                                       } catch (...) {  // waiters poll
-                                       }
+                                       listener(records::HintFromText(hint));
                                      });
     return std::make_unique<BothSubscriptions>(records_, std::move(here), std::move(elsewhere));
   }
