@@ -7,11 +7,11 @@
 
 namespace doclock::platform {
 
-/// Which file a name leads to, and how long it is.
+/// Which file a name leads to.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::int64_t size = 0;  ///< In bytes.
+  bool operator==(const FileIdentity&) const = default;
 };
 
 /// Nothing, and errno, if the file cannot be looked at. Does not ask for the file's times where the

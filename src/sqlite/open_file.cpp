@@ -102,10 +102,6 @@ void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
   if (options.local_only) CheckFileSystem(path.parent_path());
 }
 
-constexpr const char* kOthersHaveIt =
-    " was moved, deleted or replaced while other stores have it open; put it back as it was, or "
-    "close them first (a database that takes its place must not find the old -wal)";
-
 /// Nothing, if the file is missing.
 std::uintmax_t SizeOf(const fs::path& path) {
   std::error_code error;
@@ -126,18 +122,6 @@ void CheckLeftLogs(const fs::path& path) {
     Refuse(path, std::string(missing ? "is missing" : "is empty") + ", but its log " +
                      log.string() + " is there: put the database back, or move the log away");
   }
-}
-
-/// Called before SQLite touches a file: the existing log may belong to another database, which
-/// other stores have open.
-void CheckOthers(const ProcessCoordinator& coordinator, const fs::path& path) {
-  if (coordinator.OthersHave([&] { return FileSet::TagAt(path); })) return;
-  for (const char* suffix : {"", "-wal", "-shm"}) {
-    std::error_code error;
-    const fs::path file = path.string() + suffix;
-    if (!fs::exists(file, error)) throw RefusedError(file.string() + kOthersHaveIt);
-  }
-  throw RefusedError(std::string("the database, its log or its index") + kOthersHaveIt);
 }
 
 void CheckDatabase(Connection& connection, const fs::path& path, bool create) {
@@ -195,25 +179,17 @@ void EnsureSchema(Connection& connection, const fs::path& path, bool begins_era,
   connection.Run("PRAGMA synchronous=" + std::to_string(sync));
 }
 
-/// All open stores must use these very files, or two stores would grant the same locks.
-void JoinTheOthers(OpenFile& open) {
-  open.files = std::make_unique<const FileSet>(open.path, *open.connection);
-  if (open.coordinator->RegisterFiles(open.files->tag())) return;
-  throw RefusedError(std::string("the database, its log or its index") + kOthersHaveIt);
-}
-
 void Prepare(OpenFile& open, const SqliteStoreOptions& options, Deadline deadline) {
   if (!open.coordinator->Enter(deadline))
     throw BusyError(open.coordinator->Occupant() + " keeps it busy");
   try {
     UseWriteAheadLog(*open.connection, open.path, deadline);
-    CheckLog(*open.connection, open.path);
     const bool begins_era = options.complete && open.coordinator->NeedsEra();
     const TimePoint now = (options.clock ? options.clock : SystemClock())->Now();
     EnsureSchema(*open.connection, open.path, begins_era, now);
     if (begins_era) open.coordinator->BeganEra();
     open.era = LastEra(*open.connection);
-    JoinTheOthers(open);
+    open.files = std::make_unique<const FileSet>(open.path, *open.connection);
     open.open_lock = std::make_unique<OpenLock>(open.path);
     open.connection->Accept();
   } catch (...) {
@@ -221,14 +197,6 @@ void Prepare(OpenFile& open, const SqliteStoreOptions& options, Deadline deadlin
     throw;
   }
   open.coordinator->Leave();
-}
-
-void RefuseTruncatedLog(const OpenFile& open) {
-  try {
-    CheckLog(*open.connection, open.path);
-  } catch (const DatabaseError& error) {
-    throw AsStoreException(error, open.path);
-  }
 }
 
 }  // namespace
@@ -247,7 +215,6 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
   try {
     CheckLibrary();
     open.coordinator = ProcessCoordinator::Join(open.path, deadline);
-    if (open.coordinator) CheckOthers(*open.coordinator, open.path);
     CheckLeftLogs(open.path);
     if (!options.complete && !open.coordinator && ProcessCoordinator::HasFile()) {
       Refuse(open.path, "has no coordinator file -doclock yet; any other use of doclock makes it");
@@ -258,7 +225,6 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
     if (!open.coordinator) open.coordinator = ProcessCoordinator::Open(open.path, deadline);
     Prepare(open, options, deadline);
   } catch (const DatabaseError& error) {
-    if (error.is_short_read() && open.connection) RefuseTruncatedLog(open);
     throw AsStoreException(error, open.path);
   }
   return open;

@@ -24,25 +24,6 @@ using sqlite::Deadline;
 using sqlite::DeadlineIn;
 using sqlite::SqliteCollection;
 
-/// Runs when the connections of a store are closed. SQLite deletes the log only if no connection of
-/// any process was left; then no store has the former files open.
-class AfterClosing {
- public:
-  AfterClosing(sqlite::ProcessCoordinator& coordinator, const sqlite::FileSet& files) noexcept
-      : coordinator_(coordinator), files_(files) {}
-  AfterClosing(const AfterClosing&) = delete;
-  AfterClosing& operator=(const AfterClosing&) = delete;
-  ~AfterClosing() {
-    if (was_whole && files_.LogIsMissing()) coordinator_.ForgetFiles(files_.tag());
-  }
-
-  bool was_whole = false;  ///< Each file was in its place when the store began to close.
-
- private:
-  sqlite::ProcessCoordinator& coordinator_;
-  const sqlite::FileSet& files_;
-};
-
 /// The parts of a store. A forked child does not touch them, not even to destroy them: SQLite's
 /// locks and the thread are its parent's.
 struct Parts {
@@ -52,7 +33,6 @@ struct Parts {
         coordinator(std::move(open.coordinator)),
         files(std::move(open.files)),
         open_lock(std::move(open.open_lock)),
-        after_closing(*coordinator, *files),
         clock(options.clock ? options.clock : SystemClock()),
         context{*clock, *coordinator, open.era, sqlite::FloorOf(open.era.number)},
         readers(path, options, *files),
@@ -60,24 +40,13 @@ struct Parts {
         listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
-  /// The last connection to close deletes the log; the next store has another one.
-  ~Parts() {
-    static_cast<void>(coordinator->RegisterFiles(0));
-    open_lock->Release();
-    try {
-      files->Check();  // SQLite reads the index once more when it closes
-      after_closing.was_whole = true;
-    } catch (...) {
-      // It does not prevent closing.
-    }
-  }
+  ~Parts() { open_lock->Release(); }
 
   std::unique_ptr<sqlite::SqliteInUse> in_use;
   std::filesystem::path path;
   std::shared_ptr<sqlite::ProcessCoordinator> coordinator;
   std::unique_ptr<const sqlite::FileSet> files;
   std::unique_ptr<sqlite::OpenLock> open_lock;  // outlives the connections
-  AfterClosing after_closing;                   // outlives the connections
   std::shared_ptr<const Clock> clock;
   sqlite::StoreContext context;
   sqlite::ReaderPool readers;

@@ -9,8 +9,6 @@
 namespace doclock::sqlite {
 namespace {
 
-/// A transaction that began this soon did not wait, and the files are those checked just before.
-constexpr std::chrono::milliseconds kNoWait{1};
 constexpr const char* kRollback = "ROLLBACK";
 
 }  // namespace
@@ -45,22 +43,17 @@ Writer::Turn::~Turn() {
 }
 
 void Writer::Turn::Begin(Deadline work_deadline) {
-  const Deadline start = std::chrono::steady_clock::now();
-  writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
-                                   work_deadline);
+  writer_.connection_->SetDeadline(
+      std::min(std::chrono::steady_clock::now() + writer_.busy_timeout_, deadline_), work_deadline);
   // There was no memory to end the last one.
   if (writer_.connection_->InTransaction()) writer_.RollBack();
-  // Before the index is read: it may have been truncated.
-  const std::int64_t log = writer_.files_.Check();
-  CheckLog(*writer_.connection_, writer_.files_.database(), log);
   try {
     {
       // Waits for programs that write without the coordinator.
       const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
       begin->Step();
     }
-    if (std::chrono::steady_clock::now() - start < kNoWait) return;
-    writer_.files_.Check();
+    writer_.files_.Check();  // after that wait
   } catch (...) {
     // The deadline may interrupt BEGIN when it has begun.
     writer_.RollBack();

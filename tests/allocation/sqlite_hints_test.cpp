@@ -21,13 +21,10 @@ class Lossy final : public sqlite::ProcessCoordinator {
     return false;
   }
 
-  bool Enter(sqlite::Deadline) override { return true; }
+  bool Enter(sqlite::Deadline) noexcept override { return true; }
   void Leave() noexcept override {}
   std::string Occupant() const override { return {}; }
   Crowd Stores() const noexcept override { return {}; }
-  bool OthersHave(const std::function<std::uint32_t()>&) const override { return true; }
-  bool RegisterFiles(std::uint32_t) noexcept override { return true; }
-  void ForgetFiles(std::uint32_t) noexcept override {}
   bool NeedsEra() const noexcept override { return false; }
   void BeganEra() noexcept override {}
   std::int64_t slot() const noexcept override { return 1; }

@@ -80,7 +80,6 @@ class Mapping {
 
 void Use(ProcessCoordinator& coordinator, ProcessCoordinator& other) {
   if (coordinator.Enter(DeadlineIn(100ms))) {
-    static_cast<void>(coordinator.RegisterFiles(7));
     std::uint32_t whom = coordinator.Announce({{1, 2, other.slot()}});
     whom |= coordinator.Announce({{1, 2}, {kAnyCollection, 0}});
     coordinator.Leave();
@@ -88,7 +87,6 @@ void Use(ProcessCoordinator& coordinator, ProcessCoordinator& other) {
   }
   coordinator.AddWatchers(1);
   static_cast<void>(coordinator.OthersWatch());
-  static_cast<void>(coordinator.OthersHave([] { return 7U; }));
   static_cast<void>(coordinator.Occupant());
   static_cast<void>(coordinator.Look(other.slot()));
   std::vector<Notification> notifications;
@@ -97,7 +95,6 @@ void Use(ProcessCoordinator& coordinator, ProcessCoordinator& other) {
   Require(!all || notifications.size() <= CoordinatorPage::kNotifications,
           "no more is read than the page holds");
   coordinator.Await(coordinator.Position(), 0ms);
-  coordinator.ForgetFiles(7);
   coordinator.ReapDeadStores();
   coordinator.AddWatchers(-1);
 }

@@ -8,8 +8,7 @@ std::optional<FileIdentity> IdentityOf(const char* path) noexcept {
   struct stat status {};
   if (::stat(path, &status) != 0) return std::nullopt;
   return FileIdentity{static_cast<std::uint64_t>(status.st_dev),
-                      static_cast<std::uint64_t>(status.st_ino),
-                      static_cast<std::int64_t>(status.st_size)};
+                      static_cast<std::uint64_t>(status.st_ino)};
 }
 
 }  // namespace doclock::platform

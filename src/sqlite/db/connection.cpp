@@ -9,7 +9,6 @@
 #include "platform/plain_numbers.h"
 #include "platform/standard_numbers.h"
 #include "sqlite/db/database_error.h"
-#include "sqlite/db/file_set.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -188,27 +187,6 @@ bool Connection::HasMoved() const noexcept {
          moved != 0;
 }
 
-std::int64_t Connection::LogLength() const noexcept {
-  sqlite3_file* file = nullptr;
-  if (sqlite3_file_control(database_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) {
-    return 0;
-  }
-  volatile void* index = nullptr;
-  constexpr int kIndexPage = 32768;
-  if (file->pMethods == nullptr || file->pMethods->iVersion < 2 ||
-      file->pMethods->xShmMap(file, 0, kIndexPage, 0, &index) != SQLITE_OK || index == nullptr) {
-    return 0;
-  }
-  // The beginning of the index is part of SQLite's file format (sqlite.org/walformat.html).
-  constexpr std::int64_t kLogHeader = 32, kFrameHeader = 24;
-  const auto* words = static_cast<const volatile std::uint32_t*>(index);
-  const auto* halves = static_cast<const volatile std::uint16_t*>(index);
-  const std::int64_t frames = words[4];
-  const std::int64_t size = halves[7];
-  const std::int64_t page_size = size == 1 ? 65536 : size;
-  return frames == 0 ? 0 : kLogHeader + frames * (kFrameHeader + page_size);
-}
-
 std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
                                     const SqliteStoreOptions& options, bool create) {
   // For the database, and for its log and index, which SQLite opens when it first reads.
@@ -216,13 +194,7 @@ std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
   auto connection = std::make_unique<Connection>(file, create);
   const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
   connection->SetDeadline(deadline, Deadline::max());
-  try {
-    // The first read of the file.
-    connection->Run(std::string("PRAGMA synchronous=") + NameOf(options.sync));
-  } catch (const DatabaseError& error) {
-    if (error.is_short_read()) CheckLog(*connection, file);
-    throw;
-  }
+  connection->Run(std::string("PRAGMA synchronous=") + NameOf(options.sync));
   connection->Run("PRAGMA cache_size=-" + std::to_string(kCacheKib));
   if (options.max_pages > 0) {
     connection->Run("PRAGMA max_page_count=" + std::to_string(options.max_pages));

@@ -68,9 +68,6 @@ class Connection {
   [[nodiscard]] bool IsReadOnly() const noexcept;
   /// Does the file's name lead to another file than the open one, or to none?
   [[nodiscard]] bool HasMoved() const noexcept;
-  /// The least length of the log by its index: SQLite reads and writes up to there. Only for a
-  /// connection that has read a database with a log.
-  [[nodiscard]] std::int64_t LogLength() const noexcept;
   [[nodiscard]] sqlite3* handle() const noexcept { return database_; }
   /// Sets what keeps the deadlines, which joined work may have replaced.
   void SetHandlers() noexcept;

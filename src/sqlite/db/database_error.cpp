@@ -58,8 +58,6 @@ bool DatabaseError::is_without_effect() const noexcept {
   return primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;
 }
 
-bool DatabaseError::is_short_read() const noexcept { return code_ == SQLITE_IOERR_SHORT_READ; }
-
 bool DatabaseError::is_about_values() const noexcept {
   return primary_code() == SQLITE_CONSTRAINT || primary_code() == SQLITE_TOOBIG;
 }

@@ -17,8 +17,6 @@ class DatabaseError : public StoreException {
 
   /// SQLite's result code without its details: SQLITE_BUSY, SQLITE_FULL ...
   [[nodiscard]] int primary_code() const noexcept { return code_ & 0xff; }
-  /// Was a file, usually the log, too short?
-  [[nodiscard]] bool is_short_read() const noexcept;
   /// Of a COMMIT: did it certainly leave nothing behind? SQLite drops a transaction that found no
   /// room. Others may stand in the log, and take effect if the log is read again.
   [[nodiscard]] bool is_without_effect() const noexcept;

@@ -1,7 +1,5 @@
 #include "sqlite/db/reader_pool.h"
 
-#include "sqlite/db/database_error.h"
-
 namespace doclock::sqlite {
 
 ReaderPool::Loan::Loan(ReaderPool& pool, std::unique_ptr<Connection> connection)
@@ -23,7 +21,7 @@ ReaderPool::Loan::~Loan() {
 }
 
 ReaderPool::Loan ReaderPool::Take(Deadline deadline) {
-  std::int64_t log = files_.Check();  // before SQLite would make a file that is missing
+  files_.Check();  // before SQLite would make a file that is missing
   std::unique_ptr<Connection> connection;
   {
     const std::lock_guard guard(mutex_);
@@ -35,11 +33,9 @@ ReaderPool::Loan ReaderPool::Take(Deadline deadline) {
   if (!connection) {
     connection = Connect(file_, options_, /*create=*/false);
     connection->Run("PRAGMA query_only=1");
-    log = files_.Check();
-    if (connection->HasMoved()) throw RefusedError(file_.string() + " was replaced");
+    files_.Check();
     connection->Accept();
   }
-  CheckLog(*connection, file_, log);
   connection->SetDeadline(deadline, deadline);
   return {*this, std::move(connection)};
 }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,8 +65,8 @@ class ProcessCoordinator {
   virtual ~ProcessCoordinator() = default;
 
   /// Waits for this process's turn to write; false when the deadline came first. The same thread
-  /// calls Leave. @throws DatabaseError if the coordinator file was truncated.
-  [[nodiscard]] virtual bool Enter(Deadline deadline) = 0;
+  /// calls Leave.
+  [[nodiscard]] virtual bool Enter(Deadline deadline) noexcept = 0;
   virtual void Leave() noexcept = 0;
   /// The process that has the write turn; diagnostic only.
   [[nodiscard]] virtual std::string Occupant() const = 0;
@@ -78,17 +77,6 @@ class ProcessCoordinator {
     int room = 0;
   };
   [[nodiscard]] virtual Crowd Stores() const noexcept = 0;
-
-  /// Do all other stores have the files open that the names lead to now? `files` returns their tag
-  /// (FileSet::TagAt).
-  [[nodiscard]] virtual bool OthersHave(const std::function<std::uint32_t()>& files) const = 0;
-  /// Publishes which files this store has open (FileSet::tag; 0: none any more). False, and
-  /// publishes nothing, if another store has other files open. Called during the write turn,
-  /// except with 0.
-  [[nodiscard]] virtual bool RegisterFiles(std::uint32_t files) noexcept = 0;
-  /// No store has these files open any more, whatever participants that count as alive published:
-  /// a child of a killed process may keep its sign of life, and has no file open.
-  virtual void ForgetFiles(std::uint32_t files) noexcept = 0;
 
   /// Whether no store has begun an era since the last time when none had the database open. Called
   /// during the write turn, as BeganEra is.

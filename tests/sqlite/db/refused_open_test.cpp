@@ -1,5 +1,5 @@
-// An open that is refused because of moved, deleted, replaced or truncated files changes none of
-// them: once they are put back, everything that was acknowledged is there.
+// An open that is refused because of files that are missing or others changes none of them: once
+// they are put back, everything that was acknowledged is there.
 
 #include <fstream>
 #include <iterator>
@@ -79,78 +79,6 @@ class SqliteRefusedOpen : public SqliteTest {
 
   fs::path away_ = folder_ / "away";
 };
-
-class SqliteRefusedOpenOf : public SqliteRefusedOpen,
-                            public ::testing::WithParamInterface<const char*> {};
-
-TEST_P(SqliteRefusedOpenOf, AMovedFileChangesNothing) {
-  Child holder = Holder();
-  MoveAway(GetParam());
-  ExpectRefusedAndUntouched(With(GetParam()).string() + " was moved");
-  holder.Kill();
-  PutBack(GetParam());
-  ExpectAllThere();
-}
-
-TEST_P(SqliteRefusedOpenOf, AFileThatIsPutBackUnderItsHolderChangesNothing) {
-  Child holder = Holder();
-  MoveAway(GetParam());
-  ExpectRefusedAndUntouched(With(GetParam()).string() + " was moved");
-  PutBack(GetParam());
-  EXPECT_EQ(Open(true), "open");
-  ExpectAllThere();
-}
-
-TEST_P(SqliteRefusedOpenOf, ADeletedFileChangesNothing) {
-  Child holder = Holder();
-  fs::remove(With(GetParam()));
-  ExpectRefusedAndUntouched(With(GetParam()).string() + " was moved, deleted");
-  // The log comes to the database when its holder closes; without the database there is none.
-  holder.Say("end");
-  EXPECT_EQ(holder.Wait(), 0);
-  if (*GetParam() != 0) ExpectAllThere();
-}
-
-TEST_P(SqliteRefusedOpenOf, AReplacedFileChangesNothing) {
-  { Client(file_).Insert("backup"); }
-  fs::copy_file(file_, Away(".backup"));
-  Child holder = Holder();
-  const std::string suffix = GetParam();
-  MoveAway(suffix);
-  fs::copy_file(suffix.empty() ? Away(".backup") : Away(suffix), With(suffix));
-  ExpectRefusedAndUntouched("replaced while other stores have it open");
-  holder.Kill();
-  PutBack(suffix);
-  ExpectAllThere();
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, SqliteRefusedOpenOf, ::testing::Values("", "-wal", "-shm"),
-                         [](const auto& file) {
-                           return *file.param == 0 ? "Database" : std::string(file.param + 1);
-                         });
-
-TEST_F(SqliteRefusedOpen, ATruncatedLogChangesNothing) {
-  for (const bool with_tables : {true, false}) {
-    for (const bool whole : {true, false}) {
-      SCOPED_TRACE(with_tables ? "tables in the log" : "tables in the database");
-      const TempFolder folder;
-      file_ = folder / "things.db";
-      if (!with_tables) Client(file_).Insert("before");
-      Child holder = Holder();
-      fs::resize_file(With("-wal"), whole ? 0 : fs::file_size(With("-wal")) - 100);
-      // Readers mark in the index how far they read.
-      ExpectRefusedAndUntouched("things.db-wal was truncated", {"", "-wal"});
-    }
-  }
-}
-
-TEST_F(SqliteRefusedOpen, ATruncatedCoordinatorFileIsSaid) {
-  Child holder = Holder();
-  fs::resize_file(With("-doclock"), 0);
-  ExpectRefusedAndUntouched("things.db-doclock was truncated");
-  holder.Kill();
-  ExpectAllThere();
-}
 
 /// As a database called things.db-doclock would be.
 TEST_F(SqliteRefusedOpen, AnotherFileInPlaceOfTheCoordinatorFileStaysAsItIs) {

@@ -6,15 +6,10 @@ namespace {
 /// SQLite's own lock is the only queue, and leases are the only sign of life.
 class NullCoordinator final : public ProcessCoordinator {
  public:
-  bool Enter(Deadline) override { return true; }
+  bool Enter(Deadline) noexcept override { return true; }
   void Leave() noexcept override {}
   [[nodiscard]] std::string Occupant() const override { return {}; }
   [[nodiscard]] Crowd Stores() const noexcept override { return {}; }
-  [[nodiscard]] bool OthersHave(const std::function<std::uint32_t()>&) const override {
-    return true;
-  }
-  [[nodiscard]] bool RegisterFiles(std::uint32_t) noexcept override { return true; }
-  void ForgetFiles(std::uint32_t) noexcept override {}
   /// It cannot see whether others have it open.
   [[nodiscard]] bool NeedsEra() const noexcept override { return false; }
   void BeganEra() noexcept override {}

@@ -142,27 +142,6 @@ void CoordinatorFile::Close() noexcept {
   ::close(file_);
 }
 
-bool CoordinatorFile::IsWhole() noexcept {
-  if (!whole_.load()) return false;
-  // lseek, because it takes a third of fstat's time, and each transaction asks two or three times.
-  const off_t size = ::lseek(file_, 0, SEEK_END);
-  if (size < 0 || size >= static_cast<off_t>(sizeof(CoordinatorPage))) return true;
-  Replace();
-  return false;
-}
-
-/// At the same address, where the C library may still have a mutex in its list of held ones. If it
-/// fails, the next call of IsWhole tries again.
-void CoordinatorFile::Replace() noexcept {
-  const std::lock_guard guard(replacing_);
-  if (!whole_.load()) return;
-  void* const moved = ::mremap(spare_, sizeof(CoordinatorPage), sizeof(CoordinatorPage),
-                               MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<void*>(page_));
-  if (moved == MAP_FAILED) return;
-  spare_ = nullptr;
-  whole_.store(false);
-}
-
 void CoordinatorFile::Throw(const char* what, int error) const {
   const bool passing = error == ENOSPC || error == EAGAIN || error == ENOMEM || error == EMFILE;
   throw StoreException(passing ? Errc::kUnavailable : Errc::kRefused,
@@ -203,12 +182,6 @@ bool CoordinatorFile::TryAttach() {
                                difference + ")");
     }
   }
-  if (IsAnySlotTaken()) {
-    throw StoreException(Errc::kRefused,
-                         "doclock: " + path_.string() +
-                             " was truncated while it was open; the stores that have it open must "
-                             "be closed first");
-  }
   // The process that was making the page died before it was done.
   TryLock(file_, F_UNLCK, kAttachByte);
   return false;
@@ -242,19 +215,11 @@ void CoordinatorFile::Map() {
   // none.
   ::madvise(memory, sizeof(CoordinatorPage), MADV_DONTFORK);
   page_ = static_cast<CoordinatorPage*>(memory);
-  // Now, when it may fail: see Replace.
-  void* const spare = ::mmap(nullptr, sizeof(CoordinatorPage), PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (spare == MAP_FAILED) Throw("cannot map a page", errno);
-  spare_ = spare;
 }
 
 void CoordinatorFile::Unmap() noexcept {
-  // What took the place of a truncated page stays: see IsWhole.
-  if (page_ != nullptr && whole_.load()) ::munmap(page_, sizeof(CoordinatorPage));
-  if (spare_ != nullptr) ::munmap(spare_, sizeof(CoordinatorPage));
+  if (page_ != nullptr) ::munmap(page_, sizeof(CoordinatorPage));
   page_ = nullptr;
-  spare_ = nullptr;
 }
 
 void CoordinatorFile::TakeSlot() {
@@ -268,12 +233,6 @@ void CoordinatorFile::TakeSlot() {
     if (TryLock(file_, F_WRLCK, slot_)) return;
     if (!IsTaken(errno)) Throw("cannot lock it", errno);
   }
-}
-
-bool CoordinatorFile::IsAnySlotTaken() const noexcept {
-  struct flock lock = ByteLock(F_WRLCK, kAttachByte + 1);
-  lock.l_len = 0;  // all that follow
-  return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 bool CoordinatorFile::IsFromHere(std::int64_t slot) const noexcept {

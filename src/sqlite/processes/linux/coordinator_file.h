@@ -1,9 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 
 #include "sqlite/db/deadline.h"
 #include "sqlite/processes/linux/coordinator_page.h"
@@ -30,10 +28,6 @@ class CoordinatorFile {
   [[nodiscard]] bool IsFromHere(std::int64_t slot) const noexcept;
   /// Does a store hold it? `slot` is another store's.
   [[nodiscard]] Liveness Look(std::int64_t slot) const noexcept;
-  /// Call this before touching the page: touching the page of a truncated file raises SIGBUS.
-  /// False: the file was truncated; this is final, and `page` is private memory from now on.
-  [[nodiscard]] bool IsWhole() noexcept;
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
   void Open(const struct stat* database);
@@ -42,19 +36,13 @@ class CoordinatorFile {
   void Make();
   void Map();
   void Unmap() noexcept;
-  void Replace() noexcept;
   void TakeSlot();
-  /// Slots are taken only while the page is whole.
-  [[nodiscard]] bool IsAnySlotTaken() const noexcept;
   [[noreturn]] void Throw(const char* what, int error) const;
   void Close() noexcept;
 
   std::filesystem::path path_;
   int file_ = -1;
-  std::atomic<bool> whole_{true};
   CoordinatorPage* page_ = nullptr;
-  void* spare_ = nullptr;  ///< Memory that takes the place of a truncated page.
-  std::mutex replacing_;
   std::int64_t tag_ = 0;
   std::int64_t slot_ = 0;
 };

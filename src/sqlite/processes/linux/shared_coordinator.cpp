@@ -5,23 +5,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <climits>
 #include <filesystem>
 #include <new>
 #include <system_error>
-#include <thread>
 
 #include "platform/process.h"
-#include "sqlite/db/database_error.h"
 
 namespace doclock::sqlite {
 namespace {
 
 /// See SharedCoordinator. Some ten transactions that wait for the disk.
 constexpr std::chrono::milliseconds kSlice{3};
-/// The longest wait for a mutex before the page is checked again.
-constexpr std::chrono::seconds kWaitSlice{1};
 /// How long a sweep waits for the write turn; it is not urgent.
 constexpr std::chrono::milliseconds kSweepTimeout{20};
 
@@ -40,12 +35,6 @@ std::uint32_t* FutexOf(std::atomic<std::uint32_t>& word) noexcept {
 
 SharedCoordinator::SharedCoordinator(const std::filesystem::path& database, Deadline deadline)
     : file_(database, deadline), process_(platform::ProcessId()) {
-  Register();
-}
-
-SharedCoordinator::~SharedCoordinator() { Unregister(); }
-
-void SharedCoordinator::Register() noexcept {
   for (Participant& participant : file_.page().participants) {
     std::int64_t free = 0;
     if (participant.slot.compare_exchange_strong(free, slot())) {
@@ -55,28 +44,12 @@ void SharedCoordinator::Register() noexcept {
   }
 }
 
-void SharedCoordinator::Unregister() noexcept {
-  if (!file_.IsWhole()) return;
+SharedCoordinator::~SharedCoordinator() {
   AddWatchers(-watchers_.load());
-  if (self_ == nullptr) return;
-  self_->files.store(0);
-  self_->slot.store(0);
-}
-
-bool SharedCoordinator::OthersHave(const std::function<std::uint32_t()>& files) const {
-  if (!file_.IsWhole()) return true;
-  for (const Participant& other : file_.page().participants) {
-    const std::uint32_t theirs = other.files.load();
-    const std::int64_t slot = other.slot.load();
-    if (theirs == 0 || theirs == files()) continue;
-    // A store that closes clears its tag before it closes its files: it had them open meanwhile.
-    if (other.files.load() == theirs && Look(slot) == Liveness::kAlive) return false;
-  }
-  return true;
+  if (self_ != nullptr) self_->slot.store(0);
 }
 
 ProcessCoordinator::Crowd SharedCoordinator::Stores() const noexcept {
-  if (!file_.IsWhole()) return {};
   Crowd crowd;
   for (const Participant& participant : file_.page().participants) {
     const std::int64_t slot = participant.slot.load(std::memory_order_relaxed);
@@ -86,42 +59,12 @@ ProcessCoordinator::Crowd SharedCoordinator::Stores() const noexcept {
   return crowd;
 }
 
-bool SharedCoordinator::RegisterFiles(std::uint32_t files) noexcept {
-  if (!file_.IsWhole()) return true;
-  for (const Participant& other : file_.page().participants) {
-    if (files == 0) break;
-    const std::uint32_t theirs = other.files.load();
-    if (theirs == 0 || theirs == files) continue;
-    if (Look(other.slot.load()) == Liveness::kAlive) return false;
-  }
-  if (self_ != nullptr) self_->files.store(files);
-  return true;
-}
-
-void SharedCoordinator::ForgetFiles(std::uint32_t files) noexcept {
-  if (!file_.IsWhole()) return;
-  for (Participant& participant : file_.page().participants) {
-    std::uint32_t theirs = files;
-    participant.files.compare_exchange_strong(theirs, 0);
-  }
-}
-
 /// The first store to open the file makes the page anew.
-bool SharedCoordinator::NeedsEra() const noexcept {
-  return file_.IsWhole() && file_.page().has_era.load() == 0;
-}
+bool SharedCoordinator::NeedsEra() const noexcept { return file_.page().has_era.load() == 0; }
 
-void SharedCoordinator::BeganEra() noexcept {
-  if (file_.IsWhole()) file_.page().has_era.store(1);
-}
+void SharedCoordinator::BeganEra() noexcept { file_.page().has_era.store(1); }
 
-void SharedCoordinator::CheckWhole() const {
-  if (file_.IsWhole()) return;
-  throw RefusedError(file_.path().string() + " was truncated while it was open");
-}
-
-bool SharedCoordinator::Enter(Deadline deadline) {
-  CheckWhole();
+bool SharedCoordinator::Enter(Deadline deadline) noexcept {
   if (!EnterAgain() && !EnterInTurn(deadline)) return false;
   file_.page().occupant.store(process_, std::memory_order_relaxed);
   return true;
@@ -138,21 +81,10 @@ bool SharedCoordinator::EnterAgain() noexcept {
   return false;
 }
 
-/// Waits in slices: the C library touches the mutex after a wait, unless the wait timed out.
-bool SharedCoordinator::Wait(SharedMutex& mutex, Deadline deadline) {
-  for (;;) {
-    const Deadline slice = std::min(deadline, std::chrono::steady_clock::now() + kWaitSlice);
-    if (mutex.Lock(slice)) return true;
-    CheckWhole();
-    const Deadline now = std::chrono::steady_clock::now();
-    if (now >= deadline || now < slice) return false;  // too late, or no mutex any more
-  }
-}
-
-bool SharedCoordinator::EnterInTurn(Deadline deadline) {
+bool SharedCoordinator::EnterInTurn(Deadline deadline) noexcept {
   CoordinatorPage& page = file_.page();
-  if (!Wait(page.queue, deadline)) return false;
-  const bool entered = Wait(page.main, deadline);
+  if (!page.queue.Lock(deadline)) return false;
+  const bool entered = page.main.Lock(deadline);
   page.queue.Unlock();
   if (!entered) return false;
   turn_.store(page.turn.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -160,12 +92,9 @@ bool SharedCoordinator::EnterInTurn(Deadline deadline) {
   return true;
 }
 
-void SharedCoordinator::Leave() noexcept {
-  if (file_.IsWhole()) file_.page().main.Unlock();
-}
+void SharedCoordinator::Leave() noexcept { file_.page().main.Unlock(); }
 
 std::string SharedCoordinator::Occupant() const {
-  if (!file_.IsWhole()) return "another process";
   return "process " + std::to_string(file_.page().occupant.load(std::memory_order_relaxed));
 }
 
@@ -176,7 +105,6 @@ Liveness SharedCoordinator::Look(std::int64_t slot) const noexcept {
 }
 
 std::uint32_t SharedCoordinator::Announce(const std::vector<Notification>& notifications) noexcept {
-  if (!file_.IsWhole()) return 0;
   CoordinatorPage& page = file_.page();
   if (page.watchers.load() <= 0) return 0;
   std::uint32_t whom = 0;
@@ -193,7 +121,7 @@ std::uint32_t SharedCoordinator::Announce(const std::vector<Notification>& notif
 }
 
 void SharedCoordinator::Wake(std::uint32_t whom) noexcept {
-  if (whom == 0 || !file_.IsWhole() || file_.page().watchers.load() <= 0) return;
+  if (whom == 0 || file_.page().watchers.load() <= 0) return;
   ::syscall(SYS_futex, FutexOf(file_.page().position), FUTEX_WAKE_BITSET, INT_MAX, nullptr, nullptr,
             whom);
 }
@@ -207,7 +135,6 @@ void SharedCoordinator::WakeAll() noexcept {
 /// only causes a spurious wake-up.
 void SharedCoordinator::AddWatchers(int count) noexcept {
   watchers_.fetch_add(count);
-  if (!file_.IsWhole()) return;
   std::atomic<std::int32_t>& sum = file_.page().watchers;
   if (count > 0) sum.fetch_add(count);
   if (self_ != nullptr) self_->watchers.fetch_add(count);
@@ -215,20 +142,13 @@ void SharedCoordinator::AddWatchers(int count) noexcept {
 }
 
 bool SharedCoordinator::OthersWatch() const noexcept {
-  if (!file_.IsWhole()) return true;
   return file_.page().watchers.load(std::memory_order_relaxed) >
          watchers_.load(std::memory_order_relaxed);
 }
 
-std::uint32_t SharedCoordinator::Position() const noexcept {
-  return file_.IsWhole() ? file_.page().position.load() : 0;
-}
+std::uint32_t SharedCoordinator::Position() const noexcept { return file_.page().position.load(); }
 
 void SharedCoordinator::Await(std::uint32_t position, std::chrono::milliseconds at_most) noexcept {
-  if (!file_.IsWhole()) {
-    std::this_thread::sleep_for(at_most);
-    return;
-  }
   // FUTEX_WAIT_BITSET takes an absolute time.
   timespec end{};
   ::clock_gettime(CLOCK_MONOTONIC, &end);
@@ -244,7 +164,6 @@ void SharedCoordinator::Await(std::uint32_t position, std::chrono::milliseconds 
 
 bool SharedCoordinator::Read(std::uint32_t& position,
                              std::vector<Notification>& notifications) const noexcept {
-  if (!file_.IsWhole()) return false;
   const CoordinatorPage& page = file_.page();
   const std::uint32_t start = position;
   position = page.position.load();
@@ -269,20 +188,10 @@ bool SharedCoordinator::Read(std::uint32_t& position,
 void SharedCoordinator::Remove(Participant& participant, std::int64_t slot) noexcept {
   if (participant.slot.load() != slot) return;
   file_.page().watchers.fetch_sub(participant.watchers.exchange(0));
-  participant.files.store(0);
   participant.slot.store(0);
 }
 
 void SharedCoordinator::ReapDeadStores() noexcept {
-  try {
-    Sweep();
-  } catch (const DatabaseError&) {
-    // Truncated: there is nothing left to sweep.
-  }
-}
-
-void SharedCoordinator::Sweep() {
-  CheckWhole();
   bool found = false;
   for (Participant& participant : file_.page().participants) {
     const std::int64_t slot = participant.slot.load(std::memory_order_relaxed);

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,14 +21,11 @@ class SharedCoordinator final : public ProcessCoordinator {
   SharedCoordinator(const std::filesystem::path& database, Deadline deadline);
   ~SharedCoordinator() override;
 
-  bool Enter(Deadline deadline) override;
+  bool Enter(Deadline deadline) noexcept override;
   void Leave() noexcept override;
   [[nodiscard]] std::string Occupant() const override;
 
   [[nodiscard]] Crowd Stores() const noexcept override;
-  [[nodiscard]] bool OthersHave(const std::function<std::uint32_t()>& files) const override;
-  [[nodiscard]] bool RegisterFiles(std::uint32_t files) noexcept override;
-  void ForgetFiles(std::uint32_t files) noexcept override;
   [[nodiscard]] bool NeedsEra() const noexcept override;
   void BeganEra() noexcept override;
   [[nodiscard]] std::int64_t slot() const noexcept override { return file_.slot(); }
@@ -49,15 +45,10 @@ class SharedCoordinator final : public ProcessCoordinator {
 
  private:
   [[nodiscard]] bool EnterAgain() noexcept;
-  [[nodiscard]] bool EnterInTurn(Deadline deadline);
-  [[nodiscard]] bool Wait(SharedMutex& mutex, Deadline deadline);
-  void CheckWhole() const;
-  void Register() noexcept;
-  void Unregister() noexcept;
-  void Sweep();
+  [[nodiscard]] bool EnterInTurn(Deadline deadline) noexcept;
   void Remove(Participant& participant, std::int64_t slot) noexcept;  // during the write turn
 
-  mutable CoordinatorFile file_;  ///< IsWhole changes what it maps.
+  CoordinatorFile file_;
   const std::int64_t process_;
   Participant* self_ = nullptr;  ///< Null when the page is full: the others reap without us.
   std::atomic<std::int32_t> watchers_{0};  ///< Our share of CoordinatorPage::watchers.
