@@ -30,7 +30,7 @@ struct SqliteStoreOptions {
   /// Complete what exists (the default): the coordinator file and the write-ahead log. If false, a
   /// file that lacks one of these is refused (kRefused).
   bool complete = true;
-  /// Refuse network and shared-folder file systems by name (the default), because SQLite's locks
+  /// Refuse network and shared-folder file systems (the default), because SQLite's locks
   /// are not reliable there; and files with several names or with a mount of their own.
   bool local_only = true;
   /// The longest time that a call waits for a foreign writer that holds the file. 1 ms to one

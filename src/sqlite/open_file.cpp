@@ -1,7 +1,6 @@
 #include "sqlite/open_file.h"
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,14 +27,12 @@ fs::path Canonical(const fs::path& file) {
   std::error_code error;
   fs::path path = fs::weakly_canonical(fs::absolute(file, error), error);
   // A link to a file that is still to be made: SQLite makes it, and names its log after it.
-  constexpr int kMostLinks = 40;
-  for (int i = 0; !error && i < kMostLinks; ++i) {
-    std::error_code no_link;
+  for (std::error_code no_link; !error;) {
     const fs::path target = fs::read_symlink(path, no_link);
     if (no_link) return path;
     path = fs::weakly_canonical(path.parent_path() / target, error);
   }
-  Refuse(file, "cannot be looked at" + (error ? ": " + error.message() : " behind so many links"));
+  Refuse(file, "cannot be looked at: " + error.message());
 }
 
 void CheckPermission(const fs::path& path) {
@@ -70,22 +67,6 @@ void CheckNew(const fs::path& path) {
   }
 }
 
-/// With the name of each file beside the database.
-void CheckLength(const fs::path& path) {
-  constexpr std::size_t kLongestSuffix = std::string_view("-journal").size();
-  static_assert(kLongestSuffix >= std::string_view("-doclock").size());
-  const auto check = [&](const fs::path& of, long longest, const char* what) {
-    const auto length = static_cast<long>(of.native().size() + kLongestSuffix);
-    if (longest > 0 && length > longest) {
-      Refuse(path, std::string("has too long a ") + what + ": with the longest suffix, -journal, " +
-                       std::to_string(length) + " bytes of at most " + std::to_string(longest));
-    }
-  };
-  check(path.filename(), ::pathconf(path.parent_path().c_str(), _PC_NAME_MAX), "name");
-  const sqlite3_vfs* const files = sqlite3_vfs_find(nullptr);
-  if (files != nullptr) check(path, files->mxPathname, "path");
-}
-
 void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -98,7 +79,6 @@ void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
   } else {
     CheckNew(path);
   }
-  CheckLength(path);
   if (options.local_only) CheckFileSystem(path.parent_path());
 }
 

@@ -27,26 +27,19 @@ using sqlite::SqliteCollection;
 /// The parts of a store. A forked child does not touch them, not even to destroy them: SQLite's
 /// locks and the thread are its parent's.
 struct Parts {
-  Parts(sqlite::OpenFile open, const SqliteStoreOptions& options)
-      : in_use(std::move(open.in_use)),
-        path(open.path),
-        coordinator(std::move(open.coordinator)),
-        files(std::move(open.files)),
-        open_lock(std::move(open.open_lock)),
+  Parts(sqlite::OpenFile opened, const SqliteStoreOptions& options)
+      : open(std::move(opened)),
         clock(options.clock ? options.clock : SystemClock()),
-        context{*clock, *coordinator, open.era, sqlite::FloorOf(open.era.number)},
-        readers(path, options, *files),
-        writer(std::move(open.connection), *coordinator, options.busy_timeout.ms(), *files),
-        listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
+        context{*clock, *open.coordinator, open.era, sqlite::FloorOf(open.era.number)},
+        readers(open.path, options, *open.files),
+        writer(std::move(open.connection), *open.coordinator, options.busy_timeout.ms(),
+               *open.files),
+        listener(std::make_shared<sqlite::NotificationListener>(open.coordinator)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
-  ~Parts() { open_lock->Release(); }
+  ~Parts() { open.open_lock->Release(); }
 
-  std::unique_ptr<sqlite::SqliteInUse> in_use;
-  std::filesystem::path path;
-  std::shared_ptr<sqlite::ProcessCoordinator> coordinator;
-  std::unique_ptr<const sqlite::FileSet> files;
-  std::unique_ptr<sqlite::OpenLock> open_lock;  // outlives the connections
+  sqlite::OpenFile open;  ///< Outlives the connections.
   std::shared_ptr<const Clock> clock;
   sqlite::StoreContext context;
   sqlite::ReaderPool readers;
@@ -70,9 +63,9 @@ class SqliteDatabase final : public locking::Database {
     try {
       throw;
     } catch (const DatabaseError& error) {
-      throw sqlite::AsStoreException(error, parts_->path);
+      throw sqlite::AsStoreException(error, parts_->open.path);
     } catch (const InDoubtException& error) {
-      throw InDoubtException("doclock: " + parts_->path.string() + ": " + error.what());
+      throw InDoubtException("doclock: " + parts_->open.path.string() + ": " + error.what());
     }
   }
 
@@ -80,8 +73,8 @@ class SqliteDatabase final : public locking::Database {
     StoreTraits traits;
     traits.reads_apart = true;
     // Processes that learn of their turn by polling would make all others wait for their polls.
-    traits.queues = parts_->coordinator->has_notifications();
-    traits.others_may_wait = parts_->coordinator->OthersWatch();
+    traits.queues = parts_->open.coordinator->has_notifications();
+    traits.others_may_wait = parts_->open.coordinator->OthersWatch();
     traits.transactions = true;
     traits.native = NativeHandle::kSqlite;
     return traits;
@@ -104,7 +97,7 @@ class SqliteDatabase final : public locking::Database {
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
-    if (!parts_->coordinator->has_notifications()) return nullptr;
+    if (!parts_->open.coordinator->has_notifications()) return nullptr;
     return parts_->listener->Add(static_cast<SqliteCollection&>(collection).tag(),
                                  std::move(listener));
   }
@@ -117,7 +110,7 @@ class SqliteDatabase final : public locking::Database {
   }
   [[nodiscard]] std::vector<Finding> Examine(Collection*, Deadline deadline) override {
     const auto connection = parts_->readers.Take(deadline);
-    return sqlite::ExamineFile(*connection, *parts_->coordinator, parts_->path);
+    return sqlite::ExamineFile(*connection, *parts_->open.coordinator, parts_->open.path);
   }
 
  private:
