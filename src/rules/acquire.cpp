@@ -60,9 +60,7 @@ void Grant(LockState& state, const GrantRequest& grant, TimePoint now, std::int6
   state.granted = now;
   state.fence = state.version;
   if (state.owner != grant.owner) state.owner = grant.owner;
-  if (grant.min_hold.count() > 0) {
-    state.closed_until = std::max(state.closed_until, now + grant.min_hold);
-  }
+  state.CloseFor(grant.min_hold, now);
   state.shares.clear();
   if (!state.queue.empty()) RemoveEntry(state, grant.lock_id);
 }
@@ -95,10 +93,7 @@ void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
 }
 
 void AcquireNew(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
-  const bool shared = op.request.grant.mode == LockMode::kShared;
-  shared ? GrantShare(state, op.request.grant, now, instance)
-         : Grant(state, op.request.grant, now, instance);
-  op.result.version = state.version;
+  GrantTo(op, state, now, instance);
   op.result.born = state.born = op.request.grant.lock_id;
   op.result.created = true;
   op.status = OpStatus::kDone;

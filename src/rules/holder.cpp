@@ -51,13 +51,11 @@ bool MayRenew(const RenewOp& op, const LockState& state, TimePoint now) noexcept
 }
 
 void Renew(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) {
+  const bool live = MayRenew(op, state, now);
+  op.status = live ? OpStatus::kDone : OpStatus::kLost;
+  if (!live) return;
   if (op.request.mode == LockMode::kShared) return RenewShare(op, state, now, instance);
-  if (!MayRenew(op, state, now)) {
-    op.status = OpStatus::kLost;
-    return;
-  }
   RenewLease(op, state.lease, now, instance);
-  op.status = OpStatus::kDone;
 }
 
 std::optional<Refusal> WhyNotWrite(const WriteOp& op, const LockState& state, TimePoint now) {

@@ -124,6 +124,10 @@ struct LockState {
   PassedOn passed_on;      ///< A rule's result; not stored.
   std::int64_t floor = 0;  ///< The least version that a grant or a write may give; not stored.
 
+  /// Keeps other callers out for so long, and for as long as it did before.
+  void CloseFor(std::chrono::milliseconds min_hold, TimePoint now) noexcept {
+    if (min_hold.count() > 0) closed_until = std::max(closed_until, now + min_hold);
+  }
   /// For a grant or a write.
   void RaiseVersion() noexcept { version = std::max(version + 1, floor); }
   [[nodiscard]] bool HasLockId() const noexcept { return !lock_id.is_nil(); }
@@ -140,6 +144,12 @@ struct LockState {
   /// Is it the exclusive lock of `id`, live or over? A nil id holds nothing.
   [[nodiscard]] bool IsHeldBy(const Uuid& id) const noexcept {
     return !id.is_nil() && lock_id == id && !IsShared();
+  }
+  /// Makes the lock's own lease that of the share which ends last.
+  void CoverWith(const Share& last) {
+    lease = last.lease;
+    granted = last.granted;
+    owner = last.owner;
   }
   /// The live share of this id, or null.
   [[nodiscard]] DOCLOCK_EXPORT const Share* LiveShare(const Uuid& id, TimePoint now) const noexcept;

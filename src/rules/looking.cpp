@@ -11,21 +11,11 @@ void SetAge(LockRow& row, TimePoint since, TimePoint now) {
   if (since < now) row.age = std::chrono::floor<std::chrono::milliseconds>(now - since);
 }
 
-void SetLease(LockRow& row, const Lease& lease, TimePoint now) {
-  row.ttl = lease.ttl;
-  row.live = lease.IsLive(now);
-  if (row.live) row.left = lease.Left(now);
-}
-
 void SetQueue(LockRow& row, const LockState& state, TimePoint now) {
   const QueueEntry* const first = FirstInQueue(state, now);
   if (first == nullptr) return;
-  row.waiting = CountWaiting(state, now);
+  row.waiting = CountAhead(state, Uuid{}, now);
   if (first->owner) row.next = *first->owner;
-}
-
-void SetFence(LockRow& row, std::int64_t fence) {
-  if (fence > 0) row.fence = fence;
 }
 
 LockRow UnheldRow(LockRow row, const LockState& state, TimePoint now) {
@@ -34,29 +24,16 @@ LockRow UnheldRow(LockRow row, const LockState& state, TimePoint now) {
   return row;
 }
 
-LockRow ExclusiveRow(LockRow row, const LockState& state, TimePoint now) {
-  row.lock_id = state.lock_id;
-  SetFence(row, state.fence);
-  SetLease(row, state.lease, now);
-  SetAge(row, state.granted, now);
-  row.holder = state.Holder();
-  row.group = state.group;
+LockRow HeldRow(LockRow row, const Share& held, TimePoint now) {
+  row.lock_id = held.id;
+  if (held.fence > 0) row.fence = held.fence;
+  row.ttl = held.lease.ttl;
+  row.live = held.lease.IsLive(now);
+  if (row.live) row.left = held.lease.Left(now);
+  SetAge(row, held.granted, now);
+  if (held.owner) row.holder = *held.owner;
+  row.group = held.group;
   return row;
-}
-
-LockRow ShareRow(LockRow row, const Share& share, TimePoint now) {
-  row.mode = LockMode::kShared;
-  row.lock_id = share.id;
-  SetFence(row, share.fence);
-  SetLease(row, share.lease, now);
-  SetAge(row, share.granted, now);
-  if (share.owner) row.holder = *share.owner;
-  row.group = share.group;
-  return row;
-}
-
-bool IsAskedFor(const std::string& group, const LockQuery& query) {
-  return query.group.empty() || group == query.group;
 }
 
 }  // namespace
@@ -79,18 +56,17 @@ void AddRows(std::vector<LockRow>& rows, const LockRow& row, const LockState& st
   common.born = state.born;
   common.closed = state.IsClosed(now);
   SetQueue(common, state, now);
-  if (!state.HasLockId()) {
-    if (query.unheld && query.group.empty()) {
-      rows.push_back(UnheldRow(std::move(common), state, now));
-    }
-  } else if (!state.IsShared()) {
-    if (IsAskedFor(state.group, query)) {
-      rows.push_back(ExclusiveRow(std::move(common), state, now));
-    }
-  } else {
-    for (const Share& share : state.shares) {
-      if (IsAskedFor(share.group, query)) rows.push_back(ShareRow(common, share, now));
-    }
+  const auto add = [&](const Share& held) {
+    if (query.group.empty() || held.group == query.group)
+      rows.push_back(HeldRow(common, held, now));
+  };
+  if (state.IsShared()) {
+    common.mode = LockMode::kShared;
+    for (const Share& share : state.shares) add(share);
+  } else if (state.HasLockId()) {
+    add({state.lock_id, state.granted, state.lease, state.owner, state.group, state.fence});
+  } else if (query.unheld && query.group.empty()) {
+    rows.push_back(UnheldRow(std::move(common), state, now));
   }
 }
 

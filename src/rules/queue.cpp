@@ -58,10 +58,6 @@ int CountAhead(const LockState& state, const Uuid& id, TimePoint now) noexcept {
   return ahead;
 }
 
-int CountWaiting(const LockState& state, TimePoint now) noexcept {
-  return CountAhead(state, Uuid{}, now);
-}
-
 bool HasEntry(const LockState& state, const Uuid& id) noexcept {
   return std::any_of(state.queue.begin(), state.queue.end(),
                      [&](const QueueEntry& entry) { return entry.id == id; });
@@ -99,9 +95,7 @@ void PassOn(LockState& state, TimePoint now) noexcept {
   state.fence = state.version;
   state.owner = std::move(first.owner);
   state.group = std::move(first.group);
-  if (first.min_hold.count() > 0) {
-    state.closed_until = std::max(state.closed_until, now + first.min_hold);
-  }
+  state.CloseFor(first.min_hold, now);
   state.shares.clear();
   state.passed_on = {.done = true, .detached = first.detached, .instance = first.instance};
   state.queue.erase(state.queue.begin());

@@ -18,12 +18,10 @@ namespace doclock::rules {
   return state.IsFree(now) && FirstInQueue(state, now) == nullptr;
 }
 
-/// How many live entries are before the one of this id? All of them if it has none.
+/// How many live entries are before the one of this id? All of them if it has none,
+/// or if it is nil.
 [[nodiscard]] DOCLOCK_EXPORT int CountAhead(const LockState& state, const Uuid& id,
                                             TimePoint now) noexcept;
-
-/// How many live entries are there?
-[[nodiscard]] DOCLOCK_EXPORT int CountWaiting(const LockState& state, TimePoint now) noexcept;
 
 /// Does this id have an entry, live or over?
 [[nodiscard]] DOCLOCK_EXPORT bool HasEntry(const LockState& state, const Uuid& id) noexcept;

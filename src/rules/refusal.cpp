@@ -13,14 +13,10 @@ Refusal BusyByLease(const LockState& state, TimePoint now) {
 }
 
 Refusal Busy(const LockState& state, TimePoint now) {
-  Refusal busy{OpStatus::kBusy, nullptr};
-  if (state.IsLive(now)) {
-    busy = BusyByLease(state, now);
-    if (!state.IsClosed(now)) return busy;
-  } else {
-    busy.detail = std::make_unique<OpDetail>();
-    busy.detail->kept_closed = state.IsClosed(now);
-  }
+  const bool live = state.IsLive(now);
+  Refusal busy =
+      live ? BusyByLease(state, now) : Refusal{OpStatus::kBusy, std::make_unique<OpDetail>()};
+  busy.detail->kept_closed = !live && state.IsClosed(now);
   auto& remaining = busy.detail->remaining;
   remaining =
       std::max(remaining.value_or(std::chrono::milliseconds(0)), RoundUp(state.closed_until - now));

@@ -27,12 +27,6 @@ LiveShares Count(const LockState& state, TimePoint now) noexcept {
   return live;
 }
 
-void CoverWith(LockState& state, const Share& share) {
-  state.lease = share.lease;
-  state.granted = share.granted;
-  state.owner = share.owner;
-}
-
 Share* FindLive(LockState& state, const Uuid& id, TimePoint now) noexcept {
   return const_cast<Share*>(std::as_const(state).LiveShare(id, now));
 }
@@ -75,7 +69,7 @@ const Share& LastToEnd(const std::vector<Share>& shares) noexcept {
 
 void Cover(LockState& state, TimePoint now) {
   if (state.shares.empty()) return state.lease.Expire(now);
-  CoverWith(state, LastToEnd(state.shares));
+  state.CoverWith(LastToEnd(state.shares));
 }
 
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std::int64_t instance) {
@@ -87,28 +81,21 @@ void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std:
   granted.fence = state.version;
   shares.push_back(std::move(granted));
   state.lock_id = kSharedLockId;
-  if (grant.min_hold.count() > 0) {
-    state.closed_until = std::max(state.closed_until, now + grant.min_hold);
-  }
+  state.CloseFor(grant.min_hold, now);
   const Share& added = shares.back();
-  if (shares.size() == 1 || added.lease.End() >= state.lease.End()) CoverWith(state, added);
+  if (shares.size() == 1 || added.lease.End() >= state.lease.End()) state.CoverWith(added);
   if (!state.queue.empty()) RemoveEntry(state, grant.lock_id);
 }
 
-void RenewShare(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) {
-  Share* const share = FindLive(state, op.request.lock_id, now);
-  if (share == nullptr) {
-    op.status = OpStatus::kLost;
-    return;
-  }
-  const TimePoint end = share->lease.End();
-  RenewLease(op, share->lease, now, instance);
-  if (share->lease.End() > state.lease.End()) {
-    CoverWith(state, *share);
-  } else if (share->lease.End() < end || share->lease.End() == state.lease.End()) {
+void RenewShare(const RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) {
+  Share& share = *FindLive(state, op.request.lock_id, now);
+  const TimePoint end = share.lease.End();
+  RenewLease(op, share.lease, now, instance);
+  if (share.lease.End() > state.lease.End()) {
+    state.CoverWith(share);
+  } else if (share.lease.End() < end || share.lease.End() == state.lease.End()) {
     Cover(state, now);
   }
-  op.status = OpStatus::kDone;
 }
 
 void EndShare(const WriteOp& op, LockState& state, TimePoint now) {

@@ -21,8 +21,8 @@ namespace doclock::rules {
 DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now,
                                std::int64_t instance = 0);
 
-/// Renews one share.
-DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now,
+/// Renews one share, which is live.
+DOCLOCK_EXPORT void RenewShare(const RenewOp& op, LockState& state, TimePoint now,
                                std::int64_t instance = 0);
 
 /// Ends the live share op.lock_id, whose note (a body) is in place. The last live one frees the
