@@ -331,6 +331,21 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   }
 }
 
+void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
+  Ops sorted(reads.begin(), reads.end());
+  std::stable_sort(sorted.begin(), sorted.end(), StandsBefore);
+  Step step(sorted, /*alone=*/false);
+  const auto read = [&](Unit& unit) {
+    step.Clear();
+    unit.SeeOneMoment();
+    step.RunIn(unit);
+  };
+  Guarded([&] { RunUnit(database, Access::kRead, deadline, read); },
+          [&](const auto& settle, bool) {
+            for (StoreOp* const op : reads) settle(*op);
+          });
+}
+
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline, const DecideOne& decide) {
   ExecuteOne(database, op, deadline, deadline,
              [&](Step& step, Unit& unit) { step.RunIn(unit, decide); });

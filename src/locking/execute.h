@@ -14,6 +14,10 @@ namespace doclock::locking {
 /// One document occurs once among them, but for renewals, which are decided one after the other.
 DOCLOCK_EXPORT void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline);
 
+/// See Store::ReadTogether.
+DOCLOCK_EXPORT void ReadTogether(Database& database, std::span<StoreOp* const> reads,
+                                 Deadline deadline);
+
 /// Finds the document of an operation, puts it into `found`, and decides it. If it decides none,
 /// the operation's result stands.
 using DecideOne = std::function<void(Unit& unit, std::vector<Document>& found)>;

@@ -11,7 +11,6 @@
 #include "document/throttle.h"
 #include "locking/decide.h"
 #include "locking/execute.h"
-#include "locking/order.h"
 #include "locking/races.h"
 #include "rules/fault.h"
 #include "rules/looking.h"
@@ -129,26 +128,16 @@ std::vector<Key> FindOver(Database& database, Collection& collection, std::int64
 std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> keys) {
   std::vector<Document> documents = LocksOf(collection, keys);
   unit.Load(documents);
-  bool decided = false;
   for (Document& document : documents) {
-    if (document.loaded.entry == nullptr ||
-        !rules::IsPurgeable(document.loaded.entry->lock, unit.Now()))
-      continue;
-    rules::Purge(document.Edit().lock);
-    decided = true;
+    const Entry* const entry = document.loaded.entry;
+    const bool over = entry != nullptr && rules::IsPurgeable(entry->lock, unit.Now());
+    if (over) rules::Purge(document.Edit().lock);
   }
-  if (!decided) return 0;
+  if (std::ranges::none_of(documents, &Document::IsDecided)) return 0;
   unit.Commit(documents);
   return std::count_if(documents.begin(), documents.end(), [](const Document& document) {
     return document.outcome.status == OpStatus::kDone;
   });
-}
-
-std::int64_t PurgeOf(Database& database, Collection& collection, std::span<const Key> keys,
-                     Deadline deadline) {
-  if (keys.empty()) return 0;
-  return RunUnit(database, Access::kWrite, deadline,
-                 [&](Unit& unit) { return PurgeSome(unit, collection, keys); });
 }
 
 }  // namespace
@@ -168,32 +157,6 @@ void Query(Database& database, Collection& collection, const Filter& filter,
       throw StoreException(raced.errc(), raced.what());  // no row is shown twice
     }
   });
-}
-
-namespace {
-
-void ReadTogether(Unit& unit, std::span<StoreOp* const> reads) {
-  std::vector<StoreOp*> sorted(reads.begin(), reads.end());
-  std::stable_sort(sorted.begin(), sorted.end(), StandsBefore);
-  std::vector<Document> documents;
-  std::vector<std::size_t> of;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (i == 0 || StandsBefore(sorted[i - 1], sorted[i])) documents.emplace_back(Asked(*sorted[i]));
-    of.push_back(documents.size() - 1);
-  }
-  unit.SeeOneMoment();
-  unit.Load(documents);
-  for (std::size_t i = 0; i < sorted.size(); ++i) Decide(*sorted[i], documents[of[i]], unit);
-}
-
-}  // namespace
-
-void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
-  try {
-    RunUnit(database, Access::kRead, deadline, [&](Unit& unit) { ReadTogether(unit, reads); });
-  } catch (const Error& error) {
-    for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
-  }
 }
 
 void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
@@ -247,7 +210,8 @@ std::int64_t Purge(Database& database, Collection& collection, std::int64_t limi
     const std::vector<Key> over = FindOver(database, collection, limit - purged, after, deadline);
     for (std::span<const Key> rest = over; !rest.empty();) {
       const auto some = rest.first(std::min(rest.size(), kPurgedAtOnce));
-      purged += PurgeOf(database, collection, some, deadline);
+      purged += RunUnit(database, Access::kWrite, deadline,
+                        [&](Unit& unit) { return PurgeSome(unit, collection, some); });
       rest = rest.subspan(some.size());
       const bool more = !rest.empty() || !after.empty();
       if (more) detail::RestBetweenSteps(deadline);

@@ -18,8 +18,6 @@ namespace doclock::locking {
 
 DOCLOCK_EXPORT void Query(Database& database, Collection& collection, const Filter& filter,
                           const std::function<bool(QueryRow&&)>& sink, Deadline deadline);
-DOCLOCK_EXPORT void ReadTogether(Database& database, std::span<StoreOp* const> reads,
-                                 Deadline deadline);
 DOCLOCK_EXPORT void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
                                 Deadline deadline);
 /// Fills in AcquireOp::Result::free_in of a search that found nothing. @param now the time of day,
