@@ -29,7 +29,7 @@
 #include "doclock/store/traits.h"
 #include "locking/document.h"
 #include "rules/lock_state.h"
-#include "rules/plain.h"
+#include "rules/rules.h"
 
 /// @file
 /// The port below the rules: what the program in src/locking needs of a database. It loads

@@ -6,11 +6,8 @@
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
 #include "document/json/same_json.h"
-#include "rules/acquire.h"
 #include "rules/fault.h"
-#include "rules/holder.h"
-#include "rules/looking.h"
-#include "rules/save.h"
+#include "rules/rules.h"
 
 namespace doclock::locking {
 namespace {

@@ -13,9 +13,7 @@
 #include "locking/execute.h"
 #include "locking/races.h"
 #include "rules/fault.h"
-#include "rules/looking.h"
-#include "rules/queue.h"
-#include "rules/tidying.h"
+#include "rules/rules.h"
 
 namespace doclock::locking {
 namespace {

@@ -16,8 +16,7 @@
 #include "mongodb/client/server_transaction.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/write_command.h"
-#include "rules/holder.h"
-#include "rules/save.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "doclock/uuid_json.h"
-#include "rules/shares.h"
+#include "rules/rules.h"
 
 namespace doclock::records {
 

@@ -1,8 +1,6 @@
-#include "rules/looking.h"
+#include "rules/rules.h"
 
 #include <utility>
-
-#include "rules/queue.h"
 
 namespace doclock::rules {
 namespace {

@@ -8,9 +8,7 @@
 #include <string>
 
 #include "allocation/failing_new.h"
-#include "rules/acquire.h"
-#include "rules/holder.h"
-#include "rules/tidying.h"
+#include "rules/rules.h"
 
 namespace doclock::allocation_test {
 namespace {

@@ -1,10 +1,7 @@
 #include "plain/decide.h"
 
-#include "rules/acquire.h"
 #include "rules/fault.h"
-#include "rules/holder.h"
-#include "rules/looking.h"
-#include "rules/save.h"
+#include "rules/rules.h"
 
 namespace doclock::plain_test {
 namespace {

@@ -4,8 +4,7 @@
 #include <cstdlib>
 
 #include "plain/decide.h"
-#include "rules/looking.h"
-#include "rules/tidying.h"
+#include "rules/rules.h"
 
 namespace doclock::plain_test {
 namespace {

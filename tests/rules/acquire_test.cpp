@@ -1,11 +1,10 @@
-#include "rules/acquire.h"
+#include "rules/rules.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "rules/shares.h"
 #include "rules/states.h"
 
 namespace doclock::rules::testing {
@@ -40,7 +39,7 @@ class Attempt {
   AcquireOp op_;
 };
 
-/// The table in rules/acquire.h, said anew: when may this attempt have the lock, if nothing more
+/// The table in rules/rules.h, said anew: when may this attempt have the lock, if nothing more
 /// happens?
 TimePoint GrantedFrom(const LockState& state, LockMode mode, std::size_t limit) {
   TimePoint from = std::max(kNow, state.closed_until);

@@ -1,4 +1,4 @@
-#include "rules/looking.h"
+#include "rules/rules.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rules/queue.h"
+#include "rules/rules.h"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,7 @@
 #include <iterator>
 #include <optional>
 
-#include "rules/acquire.h"
-#include "rules/holder.h"
-#include "rules/looking.h"
-#include "rules/save.h"
 #include "rules/states.h"
-#include "rules/tidying.h"
 
 namespace doclock::rules::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "rules/save.h"
+#include "rules/rules.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "rules/queue.h"
+#include "rules/rules.h"
 
 namespace doclock::rules::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rules/lock_state.h"
-#include "rules/refusal.h"
+#include "rules/rules.h"
 
 /// All small states of a lock: two holders, up to three shares; and of each moment that counts
 /// three: over for a second, over just now, over in five seconds.

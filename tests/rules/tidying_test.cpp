@@ -1,4 +1,4 @@
-#include "rules/tidying.h"
+#include "rules/rules.h"
 
 #include <gtest/gtest.h>
 

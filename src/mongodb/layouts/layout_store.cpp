@@ -15,7 +15,7 @@
 #include "mongodb/layouts/layout_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/operations/operations.h"
-#include "rules/holder.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 namespace {

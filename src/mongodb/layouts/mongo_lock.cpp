@@ -14,7 +14,7 @@
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_change.h"
 #include "mongodb/protocol/stored_lock.h"
-#include "rules/shares.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/write_command.h"
-#include "rules/plain.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 

@@ -6,7 +6,7 @@
 #include "doclock/store.h"
 #include "mongodb/client/clocks.h"
 #include "mongodb/client/server.h"
-#include "rules/plain.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 

@@ -3,8 +3,7 @@
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/turn.h"
 #include "mongodb/protocol/write_command.h"
-#include "rules/acquire.h"
-#include "rules/holder.h"
+#include "rules/rules.h"
 
 // The queue of a document's waiters: an attempt that takes its turn.
 

@@ -10,7 +10,7 @@
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/write_command.h"
-#include "rules/holder.h"
+#include "rules/rules.h"
 
 // Renewals of exclusive locks, and what a look tells of all renewals.
 

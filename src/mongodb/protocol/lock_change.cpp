@@ -7,7 +7,7 @@
 #include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/update.h"
 #include "mongodb/protocol/write_command.h"
-#include "rules/shares.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 

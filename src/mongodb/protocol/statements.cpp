@@ -3,8 +3,7 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue.h"
-#include "rules/acquire.h"
-#include "rules/queue.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 namespace {

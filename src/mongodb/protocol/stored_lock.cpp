@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mongodb/bson/uuids.h"
-#include "rules/shares.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "mongodb/protocol/lock_change.h"
-#include "rules/acquire.h"
-#include "rules/save.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 Verb VerbOf(const StoreOp& op) {

@@ -7,7 +7,7 @@
 #include "doclock/store/operation.h"
 #include "postgresql/client/values.h"
 #include "postgresql/tables/postgresql_collection.h"
-#include "rules/plain.h"
+#include "rules/rules.h"
 
 namespace doclock::postgresql {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "doclock/store.h"
-#include "rules/shares.h"
+#include "rules/rules.h"
 #include "sqlite/tables/lock_text.h"
 
 namespace doclock::sqlite {

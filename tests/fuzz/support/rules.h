@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "fuzz/support/fuzz.h"
-#include "rules/acquire.h"
-#include "rules/holder.h"
-#include "rules/looking.h"
-#include "rules/tidying.h"
+#include "rules/rules.h"
 
 namespace doclock::fuzz {
 

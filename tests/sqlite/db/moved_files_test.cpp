@@ -147,7 +147,8 @@ TEST_F(SqliteMovedFiles, AStoreThatIsOpenedMeanwhileStopsNoneOfThat) {
   Client client(file_);
   client.Insert("free");
   const AcquireOp held = client.Create("held");
-  for (const std::string suffix : {"", "-wal", "-shm"}) fs::rename(With(suffix), With(suffix + "2"));
+  for (const std::string suffix : {"", "-wal", "-shm"})
+    fs::rename(With(suffix), With(suffix + "2"));
   Client second(file_);
   EXPECT_EQ(second.Create("held").status, OpStatus::kDone) << "of a new file";
   ExpectAllRefused(client, held, "things.db ", "while it was open");
@@ -160,7 +161,8 @@ TEST_F(SqliteMovedFiles, AFileThatGoesWhileAWriterWaitsIsRefused) {
   std::optional<RawDatabase> foreign(file_);
   foreign->Run("BEGIN IMMEDIATE");
   Outcome outcome;
-  std::jthread writer([&] { outcome = OutcomeOf(client.Renew("held", held.request.grant.lock_id)); });
+  std::jthread writer(
+      [&] { outcome = OutcomeOf(client.Renew("held", held.request.grant.lock_id)); });
   std::this_thread::sleep_for(50ms);
   fs::rename(file_, With(".away"));
   foreign->Run("COMMIT");
