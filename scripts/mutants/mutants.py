@@ -23,7 +23,7 @@ BUILD = COPY / 'build' / 'test'  # as far from the sources as everywhere else, f
 RESULTS = WORK / 'results.jsonl'
 FAULTY = WORK / 'faulty.txt'  # names of mutants that do not compile
 EQUIVALENT = ROOT / 'tests' / 'mutants' / 'equivalent.txt'
-AREAS = ['src/rules', 'src/locking/commit_all.cpp', 'src/locking/commit_frame.cpp', 'src/engine=200', 'src/memory=70',
+AREAS = ['src/rules', 'src/locking/commit.cpp', 'src/engine=200', 'src/memory=70',
          'src/sqlite/operations=70', 'src/sqlite/locks=50']
 
 SWITCH = '''#pragma once

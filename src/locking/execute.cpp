@@ -1,21 +1,31 @@
-#include "locking/execute.h"
+#include "locking/program.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "locking/commit_frame.h"
 #include "locking/decide.h"
-#include "locking/order.h"
-#include "locking/races.h"
 #include "rules/fault.h"
 
 namespace doclock::locking {
+
+bool PauseAfterRace(int runs, Deadline deadline) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const int longest = 1'000 << std::min(runs, 6);
+  const std::chrono::microseconds pause(std::uniform_int_distribution(0, longest)(random));
+  const Deadline next = std::chrono::steady_clock::now() + pause;
+  if (next >= deadline) return false;
+  std::this_thread::sleep_until(next);
+  return true;
+}
+
 namespace {
 
 /// Its result is not what was decided: neither a document nor an entry of a queue was stored.

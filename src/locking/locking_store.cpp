@@ -4,10 +4,7 @@
 #include <utility>
 
 #include "doclock/errors.h"
-#include "locking/commit_all.h"
-#include "locking/execute.h"
-#include "locking/races.h"
-#include "locking/scans.h"
+#include "locking/program.h"
 
 namespace doclock::locking {
 

@@ -1,4 +1,4 @@
-#include "locking/scans.h"
+#include "locking/program.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,8 +10,6 @@
 #include "document/json/row_filter.h"
 #include "document/throttle.h"
 #include "locking/decide.h"
-#include "locking/execute.h"
-#include "locking/races.h"
 #include "rules/fault.h"
 #include "rules/rules.h"
 

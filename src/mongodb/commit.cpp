@@ -11,8 +11,7 @@
 
 #include "doclock/errors.h"
 #include "doclock/mongodb_transaction.h"
-#include "locking/commit_frame.h"
-#include "locking/races.h"
+#include "locking/program.h"
 #include "mongodb/client/server_transaction.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/write_command.h"

@@ -7,10 +7,8 @@
 
 #include "doclock/mongodb_pool.h"
 #include "doclock/mongodb_store.h"
-#include "locking/commit_frame.h"
-#include "locking/execute.h"
 #include "locking/locking_store.h"
-#include "locking/scans.h"
+#include "locking/program.h"
 #include "mongodb/admin/admin.h"
 #include "mongodb/client/clocks.h"
 #include "mongodb/commit.h"

@@ -7,7 +7,7 @@
 
 #include "document/collection.h"
 #include "locking/locking_store.h"
-#include "locking/races.h"
+#include "locking/program.h"
 #include "postgresql/admin/examine.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/hints/listener.h"

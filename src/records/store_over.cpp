@@ -4,7 +4,7 @@
 
 #include "doclock/store/record_store.h"
 #include "locking/locking_store.h"
-#include "locking/races.h"
+#include "locking/program.h"
 #include "records/hint_text.h"
 #include "records/record_collection.h"
 #include "records/record_unit.h"

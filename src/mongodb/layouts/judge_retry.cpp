@@ -1,6 +1,6 @@
 #include "mongodb/layouts/judge_retry.h"
 
-#include "locking/execute.h"
+#include "locking/program.h"
 #include "mongodb/layouts/body_change.h"
 
 namespace doclock::mongodb {

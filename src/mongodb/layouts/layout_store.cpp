@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "locking/execute.h"
+#include "locking/program.h"
 #include "mongodb/admin/admin.h"
 #include "mongodb/layouts/as_stored.h"
 #include "mongodb/layouts/judge_retry.h"
