@@ -28,7 +28,7 @@ class Attempt {
   OpStatus On(LockState& state, TimePoint now = kNow) {
     op_.status = OpStatus::kPending;
     op_.detail.reset();
-    op_.result.created = op_.result.took_over = true;
+    op_.result.took_over = true;
     Acquire(op_, state, now);
     return op_.status;
   }

@@ -88,7 +88,7 @@ class QueueRules : public ::testing::Test {
     op.request.grant.min_hold = seconds(4);
     op.request.grant.detached = true;
     op.request.grant.owner = owner_;
-    op.result.passed_on = op.result.queued = true;
+    op.result.queued = true;
     op.result.ahead = -1;
     return op;
   }
