@@ -82,12 +82,8 @@ bool Join(CommitOp& commit, void* native) {
 }
 
 void RunGuarded(const CommitOp& commit, const std::function<void()>& run) {
-  Guarded(run, [&](const auto& settle, bool) {
-    ForEach(commit, [&](StoreOp& op) {
-      op.MakePending();
-      settle(op);
-    });
-  });
+  // In doubt, the version that was decided is in the result: it proves the commit.
+  Guarded(run, [&](const auto& settle, bool) { ForEach(commit, settle); });
 }
 
 namespace {
