@@ -2,7 +2,8 @@
 #              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERIAL_TESTS <filter>] [SERVERS <fixtures>...]
 #              [SERVER_LABELS <labels>...]])
 #
-# A GoogleTest program, each of whose cases is a CTest test, or, with DOCLOCK_TESTS_TOGETHER, each of four parts of them.
+# A GoogleTest program, each of whose cases is a CTest test, or, with DOCLOCK_TESTS_TOGETHER, each of five parts of them: no
+# number of stores is divided by five, so each part has cases of every store.
 # Without SOURCES: every .cpp of the current folder and those in it; a folder that has none makes no program. Everything of
 # doclock, RapidCheck, src/ and tests/ are in reach.
 #
@@ -21,16 +22,16 @@
 
 include(GoogleTest)
 
-option(DOCLOCK_TESTS_TOGETHER "Four processes for the tests of a program, in place of one for each: where processes are dear" OFF)
+option(DOCLOCK_TESTS_TOGETHER "Five processes for the tests of a program, in place of one for each: where processes are dear" OFF)
 set(DOCLOCK_TESTS_LEFT_OUT "" CACHE STRING "Tests that do not run, as patterns of GoogleTest")
 
-# Makes four CTest tests of the cases of <name> that meet the filter. Further arguments are properties, each followed by its
+# Makes five CTest tests of the cases of <name> that meet the filter. Further arguments are properties, each followed by its
 # value, which has | between the parts of a list.
 function(doclock_add_parts name list filter labels)
-  foreach(index RANGE 3)
+  foreach(index RANGE 4)
     set(test ${list}.${index})
     add_test(NAME ${test} COMMAND ${name} "--gtest_filter=${filter}")
-    set(environment GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${index})
+    set(environment GTEST_TOTAL_SHARDS=5 GTEST_SHARD_INDEX=${index})
     set(properties ${ARGN})
     while(properties)
       list(POP_FRONT properties property value)

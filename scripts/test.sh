@@ -46,8 +46,9 @@ cmake --preset "$preset"
 cmake --build --preset "$preset" -j "$jobs"
 step "3 of 3, testing"
 status=0
-# Most tests on MongoDB wait: the driver takes up to half a second to stop its threads when a store is closed.
-ctest --preset "$preset" -j "$((2 * jobs))" "$@" || status=$?
+# Most tests on servers wait: for the server's disk, for a lease to be renewed, and up to half a second for the driver to stop
+# its threads when a store is closed.
+ctest --preset "$preset" -j "$((3 * jobs))" "$@" || status=$?
 # A CTest test may be many cases.
 awk '/ Testing: / {cases = 0} /^\[  PASSED  \] / {cases = $4} /^Test Passed\./ {n += cases > 0 ? cases : 1} END {print "cases passed: " n + 0}' \
   "build/$preset/Testing/Temporary/LastTest.log"

@@ -53,7 +53,14 @@ class MapTransaction final : public RecordStore::Transaction {
   }
   MapTransaction(const MapTransaction&) = delete;
   MapTransaction& operator=(const MapTransaction&) = delete;
-  ~MapTransaction() override { shelf_->locks.Remove(held_); }
+  ~MapTransaction() override {
+    {
+      const std::lock_guard guard(shelf_->mutex);
+      scanned_.reset();
+      snapshot_.reset();
+    }
+    shelf_->locks.Remove(held_);
+  }
 
   std::vector<std::optional<Record>> Load(std::span<const RecordKey> keys) override {
     ++shelf_->loads;
@@ -74,15 +81,15 @@ class MapTransaction final : public RecordStore::Transaction {
   }
   void Scan(const std::string& collection, const Filter& filter,
             const std::function<bool(const Key&, Record&&)>& visit) override {
-    std::map<Key, Record> records = [&] {
+    {
       const std::lock_guard guard(shelf_->mutex);
-      return Records(collection);
-    }();
+      scanned_ = Records(collection);
+    }
     scans_ = true;
-    for (auto& [key, record] : records) {
+    for (const auto& [key, record] : *scanned_) {
       if (!Matches(filter, key, record.body)) continue;
       ++shelf_->shown;
-      if (!visit(key, std::move(record))) break;
+      if (!visit(key, Record(record))) break;
     }
     scans_ = false;
   }
@@ -111,8 +118,9 @@ class MapTransaction final : public RecordStore::Transaction {
     if (!alone) shelf_->rendezvous.Wait();
     const std::lock_guard guard(shelf_->mutex);
     if (IsOptimistic(excludes_)) CheckAndCount();
+    scanned_.reset();
     for (const Change& change : changes_) {
-      std::map<Key, Record>& records = shelf_->records[change.collection];
+      Shelf::Records& records = shelf_->RecordsToChange(change.collection);
       if (change.record) {
         records[change.key] = *change.record;
       } else {
@@ -151,14 +159,14 @@ class MapTransaction final : public RecordStore::Transaction {
     }
   }
   /// One that only reads shows all as it was when it first looked. With the shelf's mutex.
-  const std::map<Key, Record>& Records(const std::string& collection) {
-    if (!snapshot_ && (writes_ || !ByKeys(excludes_))) return shelf_->records[collection];
+  const std::shared_ptr<Shelf::Records>& Records(const std::string& collection) {
+    if (!snapshot_ && (writes_ || !ByKeys(excludes_))) return shelf_->records.at(collection);
     if (!snapshot_) snapshot_ = shelf_->records;
-    return (*snapshot_)[collection];
+    return snapshot_->at(collection);
   }
   std::optional<Record> Find(const std::string& collection, const Key& key) {
     const std::lock_guard guard(shelf_->mutex);
-    const std::map<Key, Record>& records = Records(collection);
+    const Shelf::Records& records = *Records(collection);
     const auto found = records.find(key);
     return found == records.end() ? std::nullopt : std::optional(found->second);
   }
@@ -172,7 +180,8 @@ class MapTransaction final : public RecordStore::Transaction {
   KeyLocks::Held held_;   ///< Or what it was shown, if that is not locked.
   int began_behind_ = 0;  ///< Which commit.
   bool scans_ = false;
-  std::optional<std::map<std::string, std::map<Key, Record>>> snapshot_;
+  std::optional<decltype(Shelf::records)> snapshot_;
+  std::shared_ptr<const Shelf::Records> scanned_;
   std::vector<Change> changes_;
   std::map<std::string, Json> settings_;
 };
@@ -211,7 +220,10 @@ class MapRecords final : public RecordStore {
     return std::make_unique<MapTransaction>(shelf_, *clock_, excludes_, access == Access::kWrite,
                                             budget, std::move(turn));
   }
-  void Create(const std::string&) override {}
+  void Create(const std::string& collection) override {
+    const std::lock_guard guard(shelf_->mutex);
+    shelf_->records.try_emplace(collection, std::make_shared<Shelf::Records>());
+  }
   void Tell(const std::string& collection, std::span<const std::string> hints) override {
     for (const std::string& hint : hints) {
       WatchersOf(collection)->Tell(records::HintFromText(hint));
@@ -252,6 +264,12 @@ void Shelf::LoseHints() {
     return watchers;
   }();
   for (const auto& [collection, of_it] : told) of_it->Tell({});
+}
+
+Shelf::Records& Shelf::RecordsToChange(const std::string& collection) {
+  std::shared_ptr<Records>& of_it = records.at(collection);
+  if (of_it.use_count() > 1) of_it = std::make_shared<Records>(*of_it);
+  return *of_it;
 }
 
 void Rendezvous::Wait() {

@@ -73,13 +73,18 @@ enum class HintFault : std::uint8_t {
 
 /// What all stores over the same records share.
 struct Shelf {
+  using Records = std::map<Key, Record>;
+
   /// Calls all listeners, as after an outage of the hints.
   void LoseHints();
+  /// Returns the records of a collection, to be changed: a copy takes the place of those that a
+  /// transaction still shows. With the mutex.
+  Records& RecordsToChange(const std::string& collection);
 
   std::timed_mutex turn;  ///< Of the transactions.
   KeyLocks locks;
   std::mutex mutex;  ///< Of the maps.
-  std::map<std::string, std::map<Key, Record>> records;
+  std::map<std::string, std::shared_ptr<Records>> records;
   std::map<std::string, Json> settings;
   /// For Excludes::kNoneButRaces: the last commit that changed a key, or any of a collection.
   std::map<std::pair<std::string, std::optional<Key>>, int> changed;

@@ -18,11 +18,11 @@ Backend MakeRecordsThatExclude(Excludes excludes) {
   backend.lose_hints = [shelf] { shelf->LoseHints(); };
   backend.spoil = [shelf](const std::string& collection, const Key& key) {
     const std::lock_guard guard(shelf->mutex);
-    shelf->records.at(collection).at(key).lock["version"] = "first";
+    shelf->RecordsToChange(collection).at(key).lock["version"] = "first";
   };
   backend.spoil_share = [shelf](const std::string& collection, const Key& key) {
     const std::lock_guard guard(shelf->mutex);
-    shelf->records.at(collection).at(key).lock.at("shares").at(0)["ttl"] = "long";
+    shelf->RecordsToChange(collection).at(key).lock.at("shares").at(0)["ttl"] = "long";
   };
   return backend;
 }

@@ -132,16 +132,22 @@ TEST_P(StoreConformance, BodiesMayBeLarge) {
   ExpectRoundTrip(things_, "42", {{"text", text}});
 }
 
+/// To parse a large body takes seconds in a build without optimisation. A store may keep it with
+/// other spaces.
+bool IsEqual(const Body& found, const Body& sent) {
+  return found.IsSameAs(sent) || found.text() == sent.text() || found.json() == sent.json();
+}
+
 TEST_P(StoreConformance, BodiesMayBeAsLargeAsAnyBodyMayBe) {
   const std::size_t wrapping = Json{{"text", ""}}.dump().size();
-  const Json one{{"text", std::string(kMaxBodyBytes - wrapping, 'x')}};
-  const Json two{{"text", std::string(kMaxBodyBytes - wrapping, 'y')}};
-  ASSERT_EQ(things_.Insert("42", one).status, OpStatus::kDone);
+  const Body one = MakeBody({{"text", std::string(kMaxBodyBytes - wrapping, 'x')}});
+  const Body two = MakeBody({{"text", std::string(kMaxBodyBytes - wrapping, 'y')}});
+  ASSERT_EQ(things_.InsertBody("42", one).status, OpStatus::kDone);
   const AcquireOp grant = things_.Acquire("42");
   ASSERT_EQ(grant.status, OpStatus::kDone);
-  EXPECT_TRUE(grant.result.body.json() == one);  // a store may keep it with other spaces
-  ASSERT_EQ(things_.Release("42", grant, MakeBody(two)).status, OpStatus::kDone);
-  EXPECT_TRUE(things_.Read("42").result.body.json() == two);
+  EXPECT_TRUE(IsEqual(grant.result.body, one));
+  ASSERT_EQ(things_.Release("42", grant, two).status, OpStatus::kDone);
+  EXPECT_TRUE(IsEqual(things_.Read("42").result.body, two));
 }
 
 TEST_P(StoreConformance, KeysThatPrintAlikeAreDifferentDocuments) {

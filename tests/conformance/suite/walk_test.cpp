@@ -225,7 +225,7 @@ TEST_P(Walks, OverLargeDocumentsShowAll) {
 
 TEST_P(Walks, InAnOrderKnowsLargeDocumentsThatChangeMeanwhile) {
   const std::string text(1'500'000, 'x');
-  for (int i = 0; i < 8; ++i) things_.Insert(i, {{"v", i / 2}, {"text", text}});
+  for (int i = 0; i < 8; ++i) things_.Insert(i, {{"v", i / 2}, {"text", i < 4 ? "" : text}});
   const LockManager manager(backend().store);
   const LockingRepository<Json> things(manager, "things");
   for (const bool indexed : {false, true}) {
@@ -261,14 +261,14 @@ class CountingSearches : public testing::FaultyStore {
 
 TEST_P(Walks, InAnOrderFindManyLargeDocumentsAtOnce) {
   const std::string text(1'500'000, 'x');
-  for (int i = 0; i < 8; ++i) things_.Insert(i, {{"v", i}, {"text", text}});
+  for (int i = 0; i < 4; ++i) things_.Insert(i, {{"v", i}, {"text", text}});
   const auto counting = std::make_shared<CountingSearches>(backend().store);
   const LockManager manager(counting);
   const LockingRepository<Json> things(manager, "things");
   int seen = 0;
   things.ForEach(Filter().OrderBy("v"), [&](Snapshot<Json>&) { ++seen; });
-  EXPECT_EQ(seen, 8);
-  EXPECT_EQ(counting->searches, store().traits().reads_apart ? 1 : 4) << "a page has room for two";
+  EXPECT_EQ(seen, 4);
+  EXPECT_EQ(counting->searches, store().traits().reads_apart ? 1 : 2) << "a page has room for two";
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Walks, ::testing::ValuesIn(AllStores()), NameOf);
