@@ -3,10 +3,10 @@
 #include <atomic>
 #include <utility>
 
-#include "engine/attempt_each.h"
 #include "engine/check_options.h"
-#include "engine/procedures/acquire_procedure.h"
+#include "engine/verbs/attempt_each.h"
 #include "engine/verbs/launch.h"
+#include "engine/waiting/acquire_procedure.h"
 
 namespace doclock::detail {
 namespace {
@@ -32,10 +32,10 @@ bool WorthWaiting(const AcquireSpec& spec, const Failure& failure) {
   return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
 }
 
-TimePoint GiveUp(Engine& engine) { return engine.Now() + engine.options().call_budget.ms(); }
+TimePoint GiveUp(Engine& engine) { return engine.Now() + engine.calls().budget(); }
 
 AcquireHandle EndLater(const PendingPtr& waiter, FailurePtr failure) {
-  waiter->engine->runtime().Notify(
+  waiter->table->calls().runtime().Notify(
       [waiter, failure = std::make_shared<FailurePtr>(std::move(failure))] {
         waiter->Settle(Refused<AcquireResult>(std::move(*failure)));
       });
@@ -76,9 +76,9 @@ AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Ta
                    const std::stop_token& stop, TimePoint started, Start start) {
   const auto waited = std::make_shared<Waited<AcquireResult>>(engine->runtime());
   const auto waiter = std::make_shared<PendingAcquire>(
-      engine, std::move(spec), target,
+      engine->shared_waits(), std::move(spec), target,
       [waited](AcquireResult settled) { waited->Set(std::move(settled)); }, started);
-  engine->pendings().Add(*waiter);
+  engine->waits().pendings().Add(*waiter);
   return waited->After([&] { start(waiter); }, stop, [&] { waiter->End(Errc::kCancelled); });
 }
 
@@ -92,7 +92,7 @@ bool MayAskHere(const Engine& engine, const AcquireSpec& spec, const std::stop_t
 /// The first attempt of an asynchronous caller, if no other caller waits for the key.
 struct FirstAttempt {
   FirstAttempt(Engine& engine, PendingPtr who)
-      : waiter(std::move(who)), procedure(engine, waiter->spec, GiveUp(engine)) {}
+      : waiter(std::move(who)), procedure(engine.leases(), waiter->spec, GiveUp(engine)) {}
   PendingPtr waiter;
   AcquireProcedure procedure;
 };
@@ -119,7 +119,7 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept 
 /// Makes the first attempt on workers.
 void Attempt(const EnginePtr& engine, const PendingPtr& waiter) {
   const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
-  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+  RunAsync(engine->calls(), std::shared_ptr<Procedure>(attempt, &attempt->procedure),
            [engine, attempt, background = engine->Background()] {
              AfterFirstAttempt(engine, *attempt);
            });
@@ -180,8 +180,9 @@ void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
 void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
   if (engine->closed()) return search->End(Errc::kCancelled);
   search->StartClock();
-  engine->searching().Run(
-      [engine, search, background = engine->Background()] { engine->searches().Start(search); });
+  engine->calls().searching().Run([engine, search, background = engine->Background()] {
+    engine->waits().searches().Start(search);
+  });
 }
 
 }  // namespace
@@ -223,8 +224,8 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
                 [&](const PendingPtr& waiter) { Start(engine, waiter); });
   }
   if (!engine->waits().MustQueue(spec, spec.key.Hash())) {
-    AcquireProcedure attempt(*engine, spec, GiveUp(*engine));
-    Run(*engine, attempt);
+    AcquireProcedure attempt(engine->leases(), spec, GiveUp(*engine));
+    Run(engine->calls(), attempt);
     if (attempt.lease) {
       engine->events().Granted(*attempt.lease, engine->Now() - started, false);
       return attempt.TakeGranted();
@@ -246,11 +247,11 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
 }
 
 AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
-  const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kDocument,
-                                                       std::move(done), engine->Now());
+  const auto waiter = std::make_shared<PendingAcquire>(
+      engine->shared_waits(), std::move(spec), Target::kDocument, std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, waiter->spec, Target::kDocument, {}))
     return EndLater(waiter, std::move(closed));
-  engine->pendings().Add(*waiter);
+  engine->waits().pendings().Add(*waiter);
   StartOrForget(waiter, [&] { Start(engine, waiter); });
   return waiter;
 }
@@ -264,13 +265,13 @@ std::vector<AcquireHandle> AttemptEach(const EnginePtr& engine,
     const auto take = [attempts, place = waiters.size()](AcquireResult result) {
       attempts->Take(place, std::move(result));
     };
-    waiters.push_back(
-        std::make_shared<PendingAcquire>(engine, spec, Target::kDocument, take, engine->Now()));
+    waiters.push_back(std::make_shared<PendingAcquire>(engine->shared_waits(), spec,
+                                                       Target::kDocument, take, engine->Now()));
     waiters.back()->once = true;
   }
   attempts->waiters.assign(waiters.begin(), waiters.end());
-  for (const PendingPtr& waiter : waiters) engine->pendings().Add(*waiter);
-  const Batcher::Gathering gathering(engine->batcher());
+  for (const PendingPtr& waiter : waiters) engine->waits().pendings().Add(*waiter);
+  const Batcher::Gathering gathering(engine->calls().batcher());
   bool first = true;
   for (const PendingPtr& waiter : waiters) {
     first = first && !engine->waits().MustQueue(waiter->spec, waiter->hash);
@@ -300,7 +301,7 @@ AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_t
   return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
               [&](const PendingPtr& search) {
                 if (here) {
-                  engine->searches().Start(search);
+                  engine->waits().searches().Start(search);
                 } else {
                   StartSearch(engine, search);
                 }
@@ -308,11 +309,11 @@ AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_t
 }
 
 AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
-  const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kAnyMatch,
-                                                       std::move(done), engine->Now());
+  const auto search = std::make_shared<PendingAcquire>(
+      engine->shared_waits(), std::move(spec), Target::kAnyMatch, std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, search->spec, Target::kAnyMatch, {}))
     return EndLater(search, std::move(closed));
-  engine->pendings().Add(*search);
+  engine->waits().pendings().Add(*search);
   StartOrForget(search, [&] { StartSearch(engine, search); });
   return search;
 }
@@ -320,7 +321,7 @@ AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, Acquir
 void CancelAcquire(const AcquireHandle& waiter) noexcept {
   if (!waiter) return;
   try {
-    waiter->engine->runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
+    waiter->table->calls().runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
   } catch (...) {
     // Out of memory: the wait goes on until its own end.
   }

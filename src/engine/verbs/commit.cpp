@@ -23,7 +23,7 @@ class CommitProcedure final : public Procedure {
  public:
   /// `mark`: see WaitTable::BeginRelease.
   CommitProcedure(Engine& engine, CommitSpec&& spec, bool mark)
-      : engine_(engine), give_up_(engine.Now() + engine.options().call_budget.ms()) {
+      : engine_(engine), give_up_(engine.Now() + engine.calls().budget()) {
     for (CommitPartSpec& part : spec.parts) {
       parts_.push_back(CommitPart::Make(engine, std::move(part), mark));
       ops_.push_back(&parts_.back()->op());

@@ -62,7 +62,7 @@ void SavePart::Prepare(TimePoint, bool is_retry) noexcept {
 }
 
 std::int64_t SavePart::Written(const ReadOp* look) noexcept {
-  engine_.Saved(save_);
+  if (save_.save != SaveKind::kErase) engine_.waits().FreedForSearches(*save_.collection);
   result_.born = look != nullptr ? look->born : save_.born;
   result_.version = VersionOf(save_);
   return result_.version;

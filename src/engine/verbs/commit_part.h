@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "doclock/detail/commit.h"
+#include "engine/calls/procedure.h"
+#include "engine/calls/trace.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
-#include "engine/procedures/trace.h"
 
 namespace doclock::detail {
 
@@ -113,7 +113,7 @@ class ValuePart : public CommitPart {
   std::int64_t Written(const ReadOp*) noexcept override { return VersionOf(write_); }
   FailurePtr Refused() noexcept override;
   void Unknown() noexcept override { engine_.events().InDoubt(*release_.collection, release_.key); }
-  void End(bool) noexcept override { engine_.Freed(*release_.collection, write_.hash); }
+  void End(bool) noexcept override { engine_.calls().Freed(*release_.collection, write_.hash); }
 
   static FailurePtr ResultOf(FailurePtr failure) noexcept { return failure; }
 

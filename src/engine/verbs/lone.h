@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/calls/procedure.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
 #include "engine/verbs/commit_part.h"
 
 namespace doclock::detail {
@@ -16,7 +16,7 @@ namespace doclock::detail {
 class LoneProcedure : public Procedure {
  public:
   LoneProcedure(Engine& engine, CommitPart& part)
-      : engine_(engine), part_(part), give_up_(engine.Now() + engine.options().call_budget.ms()) {}
+      : engine_(engine), part_(part), give_up_(engine.Now() + engine.calls().budget()) {}
 
   Step Next() override;
   void Interrupt() noexcept override { Unknown(); }

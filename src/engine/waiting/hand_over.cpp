@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "engine/engine.h"
 #include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
@@ -51,10 +50,10 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     // What cannot be granted there is refused to the waiter itself, by its own attempt.
     const AcquireSpec& spec = next->spec;
     if (spec.min_hold.count() > 0 || !spec.group.empty() || !spec.insert) return release;
-  } else if (lease.handovers >= engine_.options().max_handovers &&
-             engine_.store().traits().others_may_wait) {
+  } else if (lease.handovers >= calls_.options().max_handovers &&
+             calls_.store().traits().others_may_wait) {
     // The store's queue has its own order.
-    if (!engine_.store_has_queue()) waits.not_before = engine_.Now() + kStandBack;
+    if (!calls_.store_has_queue()) waits.not_before = calls_.Now() + kStandBack;
     return release;
   }
   waits.Claim(*next);

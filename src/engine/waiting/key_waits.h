@@ -17,10 +17,10 @@ using Waiters = std::list<PendingPtr>;
 /// The waiters of one key, first come, first served. Guarded by the mutex of its shard in the
 /// WaitTable. At most one of them is claimed: `asking`.
 struct KeyWaits {
-  KeyWaits(Engine& e, Collection& c, const Key& k, std::size_t key_hash)
-      : engine(e), collection(&c), key(k), hash(key_hash) {}
+  KeyWaits(WaitTable& t, Collection& c, const Key& k, std::size_t key_hash)
+      : table(t), collection(&c), key(k), hash(key_hash) {}
 
-  Engine& engine;
+  WaitTable& table;
   Collection* const collection;
   const Key key;
   const std::size_t hash;

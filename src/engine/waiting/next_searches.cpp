@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine.h"
-#include "engine/failure.h"
-#include "engine/procedures/background_release.h"
+#include "engine/calls/background_release.h"
+#include "engine/calls/failure.h"
 #include "engine/runtime/jitter.h"
+#include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
 namespace {
@@ -49,9 +49,9 @@ bool WantsTheSame(const AcquireSpec& a, const AcquireSpec& b) {
          std::equal(wanted.begin(), wanted.end(), other.begin(), other.end(), IsSame);
 }
 
-void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) noexcept {
+void AskStore(StoreCalls& calls, const AcquireSpec& spec, AcquireOp& op, Key& key) noexcept {
   try {
-    engine.store().AcquireNext(spec.filter, op, key, engine.options().call_budget.ms());
+    calls.store().AcquireNext(spec.filter, op, key, calls.budget());
   } catch (...) {
     op.status = OpStatus::kInDoubt;
   }
@@ -78,7 +78,7 @@ void NextSearches::OrSettle(PendingAcquire& search, const F& act) noexcept {
 }
 
 void NextSearches::Subscribe(PendingAcquire& search) {
-  engine_.hints().Enter(*search.spec.collection);
+  table_.hints().Enter(*search.spec.collection);
   const std::scoped_lock lock(mutex_);
   search.subscribed = true;
   ++waiting_;
@@ -104,18 +104,18 @@ void NextSearches::Ask(const PendingPtr& search) {
   AcquireOp op(*spec.collection, unknown);
   op.grant = MakeGrant(spec);
   op.asks_free_in = repeated;
-  const TimePoint sent = engine_.Now();
-  AskStore(engine_, spec, op, key);
+  const TimePoint sent = table_.calls().Now();
+  AskStore(table_.calls(), spec, op, key);
   if (op.status != OpStatus::kDone) ForwardHint(*search, hint, op.status == OpStatus::kMissing);
   AcquireResult result;
   switch (op.status) {
     case OpStatus::kDone:
       result.grant.body = op.body;
       result.grant.lease =
-          engine_.MakeLease(spec, key, op.grant, op.version, op.born, op.body, sent);
+          table_.leases().Make(spec, key, op.grant, op.version, op.born, op.body, sent);
       if (result.grant.lease) break;
       return List(search, MakeFailure(Errc::kUnavailable, [&] {
-                    return GrantedTooLate(engine_,
+                    return GrantedTooLate(table_.calls().store(),
                                           "a document of '" + spec.collection->name() + "'");
                   }));
     case OpStatus::kMissing:
@@ -128,10 +128,10 @@ void NextSearches::Ask(const PendingPtr& search) {
       result.failure = MakeFailure(Errc::kInDoubt, [&] {
         return "whether a document of '" + spec.collection->name() + "' was locked is unknown";
       });
-      engine_.events().InDoubt(*spec.collection, *op.key);
+      table_.leases().events().InDoubt(*spec.collection, *op.key);
       // The lock of an unknown document ends with its lease.
       if (op.key == &key) {
-        ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
+        ReleaseInBackground(table_.calls(), *spec.collection, key, op.grant.lock_id, op.grant.mode,
                             sent + spec.ttl, Ghost::kYes);
       }
       break;
@@ -152,10 +152,10 @@ void NextSearches::Settle(PendingAcquire& search, AcquireResult result) noexcept
 void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
   {
     const std::scoped_lock lock(mutex_);
-    search->asked_when = engine_.Now();
+    search->asked_when = table_.calls().Now();
   }
   OrSettle(*search, [&] {
-    engine_.searching().Run([self = shared_from_this(), search, engine = search->engine] {
+    table_.calls().searching().Run([self = shared_from_this(), search, table = search->table] {
       self->OrSettle(*search, [&] { self->Ask(search); });
     });
   });
@@ -164,7 +164,7 @@ void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
 void NextSearches::List(const PendingPtr& search, FailurePtr outage,
                         std::optional<std::chrono::milliseconds> free_in) {
   search->BeginWaiting();
-  const TimePoint now = engine_.Now();
+  const TimePoint now = table_.calls().Now();
   {
     const std::scoped_lock lock(mutex_);
     search->outage = std::move(outage);
@@ -172,10 +172,11 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
     search->answered = true;
   }
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
-  std::chrono::milliseconds pause = Jitter(engine_.options().poll_min, engine_.options().poll_max);
+  std::chrono::milliseconds pause =
+      Jitter(table_.calls().options().poll_min, table_.calls().options().poll_max);
   if (free_in) {
     // The store tells all that ends, and gives a hint of all that is written.
-    const bool heard = engine_.hints().Heard(*search->spec.collection);
+    const bool heard = table_.hints().Heard(*search->spec.collection);
     if (heard) pause = std::max(pause, Jitter(kLongestSleep * 3 / 4, kLongestSleep));
     pause = std::min(pause, std::max(*free_in, std::chrono::milliseconds(1)));
   }
@@ -187,7 +188,7 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
     again = sleepers.unheard > search->heard;
     if (!again) {
       std::list<PendingPtr> node{search};
-      search->poll = engine_.runtime().Schedule(
+      search->poll = table_.calls().runtime().Schedule(
           poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
             const auto due = weak.lock();
             const auto self = table.lock();
@@ -198,7 +199,7 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
       sleepers.searches.splice(sleepers.searches.end(), node);
     }
   }
-  if (engine_.closed()) return End(*search, Errc::kCancelled);
+  if (table_.calls().closed()) return End(*search, Errc::kCancelled);
   if (again) AskOnWorker(search);
 }
 
@@ -211,7 +212,7 @@ bool NextSearches::Unlist(PendingAcquire& search) noexcept {
 
 void NextSearches::TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept {
   search.queue_state = PendingAcquire::QueueState::kNotQueued;
-  engine_.runtime().Cancel(std::exchange(search.poll, 0));
+  table_.calls().runtime().Cancel(std::exchange(search.poll, 0));
   sleepers.searches.erase(search.where);
 }
 
@@ -221,7 +222,7 @@ void NextSearches::Unsubscribe(PendingAcquire& search) noexcept {
     if (!std::exchange(search.subscribed, false)) return;
     --waiting_;
   }
-  engine_.hints().Leave(*search.spec.collection);
+  table_.hints().Leave(*search.spec.collection);
 }
 
 void NextSearches::End(PendingAcquire& search, Errc code) noexcept {
@@ -231,7 +232,7 @@ void NextSearches::End(PendingAcquire& search, Errc code) noexcept {
   if (code == Errc::kTimedOut) {
     const std::scoped_lock lock(mutex_);
     failure = std::move(search.outage);
-    const bool silent = search.asked_when && engine_.Now() - *search.asked_when >= kSilence;
+    const bool silent = search.asked_when && table_.calls().Now() - *search.asked_when >= kSilence;
     if (!failure && silent) failure = search.NoAnswer();
   }
   if (!failure) failure = NothingFree(search, code);

@@ -15,6 +15,8 @@
 
 namespace doclock::detail {
 
+class WaitTable;
+
 /// The searches for any free document that matches a filter (LockNext). Each search subscribes to
 /// hints, asks the store, sleeps until a hint, a jittered poll, or until a document falls due or a
 /// lock ends, and asks again. A hint wakes one search. If that gets nothing, the hint goes on to
@@ -22,7 +24,7 @@ namespace doclock::detail {
 /// asleep makes those ask again that are asking. Thread-safe.
 class NextSearches : public std::enable_shared_from_this<NextSearches> {
  public:
-  explicit NextSearches(Engine& engine) : engine_(engine) {}
+  explicit NextSearches(WaitTable& table) : table_(table) {}
 
   /// Begins a search, and asks the store once, on the caller's thread. Settles the search, or lists
   /// it to be asked again.
@@ -62,7 +64,7 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
   void Unsubscribe(PendingAcquire& search) noexcept;
   void AskOnWorker(const PendingPtr& search) noexcept;
 
-  Engine& engine_;
+  WaitTable& table_;
   std::mutex mutex_;
   std::unordered_map<Collection*, Sleepers> sleepers_;
   std::atomic<int> waiting_ = 0;

@@ -13,10 +13,12 @@
 #include "doclock/clock.h"
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
-#include "engine/told_pair.h"
+#include "engine/leases/told_pair.h"
 #include "engine/waiting/queue_ticket.h"
 
 namespace doclock::detail {
+
+class WaitTable;
 
 /// How long the first answer of the store may take, even if the wait is shorter.
 inline constexpr std::chrono::seconds kFirstAnswer{1};
@@ -45,13 +47,13 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   /// Waits for the document named in the request, or for any that matches its filter.
   enum class Target : std::uint8_t { kDocument, kAnyMatch };
 
-  PendingAcquire(EnginePtr engine, AcquireSpec wish, Target target, AcquireDone when_done,
-                 TimePoint now);
+  PendingAcquire(std::shared_ptr<WaitTable> table, AcquireSpec wish, Target target,
+                 AcquireDone when_done, TimePoint now);
   PendingAcquire(const PendingAcquire&) = delete;
   PendingAcquire& operator=(const PendingAcquire&) = delete;
   ~PendingAcquire();
 
-  const EnginePtr engine;
+  const std::shared_ptr<WaitTable> table;
   const AcquireSpec spec;
   const Target target;
   const std::size_t hash;

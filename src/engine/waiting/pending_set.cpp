@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
 
@@ -31,7 +31,7 @@ void PendingSet::Close() noexcept {
     if (!waiter->fail_fast()) {
       waiter->End(Errc::kCancelled);
     } else if (waiter->target == PendingAcquire::Target::kDocument) {
-      waiter->engine->waits().EndIfQueued(*waiter);
+      waiter->table->EndIfQueued(*waiter);
     }
   }
 }

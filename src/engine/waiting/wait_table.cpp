@@ -5,10 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/engine.h"
-#include "engine/procedures/acquire_procedure.h"
 #include "engine/runtime/insist.h"
 #include "engine/runtime/jitter.h"
+#include "engine/waiting/acquire_procedure.h"
 #include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
@@ -21,18 +20,22 @@ bool MayPass(const Failure& failure) {
 }  // namespace
 
 struct WaitTable::Attempt {
-  Attempt(Engine& engine, KeyWaitsPtr of, PendingPtr who, TimePoint give_up)
+  Attempt(LeaseBook& leases, KeyWaitsPtr of, PendingPtr who, TimePoint give_up)
       : waits(std::move(of)),
         waiter(std::move(who)),
-        procedure(engine, waiter->spec, give_up, waiter->upsert_id,
+        procedure(leases, waiter->spec, give_up, waiter->upsert_id,
                   waiter->uses_store_queue() ? &waiter->ticket : nullptr) {}
   KeyWaitsPtr waits;
   PendingPtr waiter;
   AcquireProcedure procedure;
 };
 
-WaitTable::WaitTable(Engine& engine)
-    : engine_(engine), shards_(std::make_unique<std::array<Shard, kShards>>()) {}
+WaitTable::WaitTable(std::shared_ptr<LeaseBook> leases)
+    : leases_(std::move(leases)),
+      calls_(leases_->calls()),
+      hints_(*this),
+      searches_(std::make_shared<NextSearches>(*this)),
+      shards_(std::make_unique<std::array<Shard, kShards>>()) {}
 
 WaitTable::~WaitTable() = default;
 
@@ -52,7 +55,7 @@ KeyWaitsPtr WaitTable::FindKey(Shard& shard, const Collection& collection, const
 KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collection, const Key& key,
                                     std::size_t hash) {
   if (auto found = FindKey(shard, collection, key, hash)) return found;
-  auto waits = std::make_shared<KeyWaits>(engine_, collection, key, hash);
+  auto waits = std::make_shared<KeyWaits>(*this, collection, key, hash);
   shard.keys.emplace(hash, waits);
   shard.count.fetch_add(1, std::memory_order_release);
   return waits;
@@ -62,11 +65,11 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
   if (!waits->idle() || !waits->listed) return;
   // The timer erases it.
   const TimePoint until = waits->EntryUntil();
-  if (engine_.Now() < until && !engine_.closed() && SleepUntil(waits, until)) {
+  if (calls_.Now() < until && !calls_.closed() && SleepUntil(waits, until)) {
     waits->last.reset();  // no answer to those who come later
     return;
   }
-  engine_.runtime().Cancel(std::exchange(waits->timer, 0));
+  calls_.runtime().Cancel(std::exchange(waits->timer, 0));
   const auto [begin, end] = shard.keys.equal_range(waits->hash);
   shard.keys.erase(std::find_if(begin, end, [&](auto& entry) { return entry.second == waits; }));
   waits->listed = false;
@@ -75,9 +78,9 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
 
 bool WaitTable::EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept {
   // A shorter wait could end before the store answers that the lock is free.
-  if (!engine_.store_has_queue() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer)
+  if (!calls_.store_has_queue() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer)
     return false;
-  return engine_.met_queues().Knows(hash, engine_.Now());
+  return calls_.met_queues().Knows(hash, calls_.Now());
 }
 
 bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
@@ -97,10 +100,10 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   const bool perhaps_free = !why && EntersAtOnce(waiter->spec, waiter->hash);
   if (why && why->code == Errc::kBusy) {
     waiter->first_answer =
-        std::min<std::chrono::nanoseconds>(engine_.Now() - waiter->started, kFirstAnswer);
+        std::min<std::chrono::nanoseconds>(calls_.Now() - waiter->started, kFirstAnswer);
   }
   if (!perhaps_free) waiter->BeginWaiting(why ? why->waiting : std::nullopt);
-  if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
+  if (!waiter->fail_fast()) hints_.Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;
   bool ask = true;
@@ -119,11 +122,11 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     waiter->queue_state = PendingAcquire::QueueState::kQueued;
     waiter->answered = true;
   } catch (...) {
-    if (!waiter->fail_fast()) engine_.hints().Leave(*waiter->spec.collection);
+    if (!waiter->fail_fast()) hints_.Leave(*waiter->spec.collection);
     throw;
   }
   if (perhaps_free && !first) waiter->BeginWaiting();
-  if (engine_.closed()) return End(*waiter, Errc::kCancelled);
+  if (calls_.closed()) return End(*waiter, Errc::kCancelled);
   if (ask) Pump(waits);
 }
 
@@ -157,7 +160,7 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
   }
   waiter.Settle({.failure = std::move(failure), .grant = {}});
   if (!LeaveStoreQueue(waiter, ticket)) return;
-  if (!engine_.closed()) Pump(waits);  // the next one places an entry of its own
+  if (!calls_.closed()) Pump(waits);  // the next one places an entry of its own
 }
 
 void WaitTable::EndIfQueued(PendingAcquire& waiter) noexcept {
@@ -172,7 +175,7 @@ bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
   if (waits->timer != 0 && waits->timer_when <= when) return true;
   return Insist([&] {
     const auto timer =
-        engine_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
+        calls_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
           const auto due = weak.lock();
           const auto self = table.lock();
           if (!due || !self) return;
@@ -182,7 +185,7 @@ bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
           }
           self->Pump(due);
         });
-    engine_.runtime().Cancel(std::exchange(waits->timer, timer));
+    calls_.runtime().Cancel(std::exchange(waits->timer, timer));
     waits->timer_when = when;
   });
 }
@@ -195,15 +198,15 @@ Waiters WaitTable::SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexce
 }
 
 TimePoint WaitTable::NextLook(const Failure* why) const noexcept {
-  const TimePoint now = engine_.Now();
-  return NextLook(why, now + Jitter(engine_.options().poll_min, engine_.options().poll_max));
+  const TimePoint now = calls_.Now();
+  return NextLook(why, now + Jitter(calls_.options().poll_min, calls_.options().poll_max));
 }
 
-TimePoint WaitTable::NextLookInQueue(const Attempt& attempt, const Failure* why) const noexcept {
+TimePoint WaitTable::NextLookInQueue(const Attempt& attempt, const Failure* why) noexcept {
   const std::chrono::milliseconds refresh = RefreshAfter(attempt.waiter->spec.ttl);
-  const TimePoint latest = engine_.Now() + Jitter(refresh * 3 / 4, refresh);
+  const TimePoint latest = calls_.Now() + Jitter(refresh * 3 / 4, refresh);
   // The store gives a hint to the one whose turn it is. Without hints it polls as ever.
-  const bool heard = engine_.hints().Heard(*attempt.waits->collection);
+  const bool heard = hints_.Heard(*attempt.waits->collection);
   const TimePoint next = heard ? latest : std::min(latest, NextLook(nullptr));
   // The first in the queue is the one to take over a lock that is over. The second takes over from
   // a first that died: `why` tells when that entry is over.
@@ -211,7 +214,7 @@ TimePoint WaitTable::NextLookInQueue(const Attempt& attempt, const Failure* why)
 }
 
 TimePoint WaitTable::NextLook(const Failure* why, TimePoint next) const noexcept {
-  const TimePoint now = engine_.Now();
+  const TimePoint now = calls_.Now();
   // Compared in milliseconds: a lock may be closed for longer than nanoseconds can count.
   const auto poll = std::chrono::floor<std::chrono::milliseconds>(next - now);
   if (!why || !why->remaining || *why->remaining >= poll) return next;
@@ -229,15 +232,15 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
       return;
     }
     // A caller that asks only once does not stand back: it would wait.
-    if (engine_.Now() < waits->not_before && !waits->BringFailFastForward()) {
+    if (calls_.Now() < waits->not_before && !waits->BringFailFastForward()) {
       const bool turn = waits->others_turn();
       const TimePoint next = turn ? waits->NextInTurn() : waits->not_before;
-      if (engine_.Now() < next && SleepUntil(waits, next)) return;
+      if (calls_.Now() < next && SleepUntil(waits, next)) return;
     }
     waiter = waits->Front();
     if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
     if (waits->MustHold(*waiter, released)) return;
-    if (engine_.Now() < waits->not_before) waiter->asks_in_turn = true;
+    if (calls_.Now() < waits->not_before) waiter->asks_in_turn = true;
     waits->Claim(*waiter);
   }
   try {
@@ -262,9 +265,9 @@ void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexce
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
-  const TimePoint give_up = engine_.Now() + engine_.options().call_budget.ms();
-  const auto attempt = std::make_shared<Attempt>(engine_, waits, waiter, give_up);
-  RunAsync(engine_.shared_from_this(), std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+  const TimePoint give_up = calls_.Now() + calls_.budget();
+  const auto attempt = std::make_shared<Attempt>(*leases_, waits, waiter, give_up);
+  RunAsync(calls_, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
            [self = shared_from_this(), attempt] { self->AfterAttempt(*attempt); });
 }
 
@@ -359,8 +362,8 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
     grant.lock_id = ticket.id;
     result.grant.body = seen.body;
     result.grant.created = waiter->IsMadeByIt(seen.born);
-    result.grant.lease = engine_.MakeLease(waiter->spec, waiter->spec.key, grant, seen.version,
-                                           seen.born, seen.body, ticket.since, true);
+    result.grant.lease = leases_->Make(waiter->spec, waiter->spec.key, grant, seen.version,
+                                       seen.born, seen.body, ticket.since, true);
   } catch (...) {
     LeaveStoreQueue(*waiter, ticket);  // out of memory: the lock is given back
   }
@@ -370,6 +373,29 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
   }
   Unclaim(waits, *waiter);  // it was told too late
   return false;
+}
+
+void WaitTable::Hear(Collection& collection, const LockHint& hint) noexcept {
+  if (calls_.runtime().IsVirtual() && !calls_.runtime().OnOwnThread()) {
+    // Out of memory it is lost, as hints may be.
+    Insist([&] {
+      calls_.runtime().Post([weak = weak_from_this(), &collection, hint] {
+        if (const auto self = weak.lock()) self->Hear(collection, hint);
+      });
+    });
+    return;
+  }
+  OnHint(collection, hint);
+  if (!hint.grant) searches_->OnHint(collection);
+}
+
+void WaitTable::Freed(Collection& collection, std::size_t hash) noexcept {
+  OnHint(collection, {hash});
+  FreedForSearches(collection);
+}
+
+void WaitTable::FreedForSearches(Collection& collection) noexcept {
+  if (searches_->waiting() && !hints_.Heard(collection)) searches_->OnHint(collection);
 }
 
 void WaitTable::OnHint(Collection& collection, const LockHint& hint) noexcept {

@@ -13,7 +13,11 @@
 
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
+#include "engine/leases/lease_book.h"
+#include "engine/waiting/hints.h"
 #include "engine/waiting/key_waits.h"
+#include "engine/waiting/next_searches.h"
+#include "engine/waiting/pending_set.h"
 
 namespace doclock::detail {
 
@@ -37,8 +41,14 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// A local release under way, and the waiter it hands the lock to.
   class Release;
 
-  explicit WaitTable(Engine& engine);
+  explicit WaitTable(std::shared_ptr<LeaseBook> leases);
   ~WaitTable();
+
+  [[nodiscard]] StoreCalls& calls() noexcept { return calls_; }
+  [[nodiscard]] LeaseBook& leases() noexcept { return *leases_; }
+  [[nodiscard]] Hints& hints() noexcept { return hints_; }
+  [[nodiscard]] NextSearches& searches() noexcept { return *searches_; }
+  [[nodiscard]] PendingSet& pendings() noexcept { return pendings_; }
 
   /// May a caller ask the store directly? No if others wait for that key, or a release of it is
   /// under way here. Nor if it probably has to stand in the store's queue: an attempt of a waiter
@@ -62,6 +72,13 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// whether the lock is free now. A Release that is destroyed without this (out of memory) lets
   /// the waiters ask.
   void EndRelease(Release& release, LeasePtr lease, bool released) noexcept;
+
+  /// Takes a hint from the store, on any thread, for waiters and searches of this process.
+  void Hear(Collection& collection, const LockHint& hint) noexcept;
+  /// Wakes the waiters of this process after a lock was released here and not handed over: the
+  /// store may not give them a hint.
+  void Freed(Collection& collection, std::size_t hash) noexcept;
+  void FreedForSearches(Collection& collection) noexcept;
 
   /// A hint from the store: settles the waiter that was granted the lock, if it tells all of that,
   /// or lets the first waiters ask. Out of memory it is missed: waiters poll.
@@ -108,11 +125,14 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// The earlier of `next` and the end of the obstacle.
   [[nodiscard]] TimePoint NextLook(const Failure* why, TimePoint next) const noexcept;
   /// For a waiter whose entry stands in the store's queue.
-  [[nodiscard]] TimePoint NextLookInQueue(const Attempt& attempt,
-                                          const Failure* why) const noexcept;
+  [[nodiscard]] TimePoint NextLookInQueue(const Attempt& attempt, const Failure* why) noexcept;
 
-  Engine& engine_;
-  std::unique_ptr<std::array<Shard, kShards>> shards_;
+  const std::shared_ptr<LeaseBook> leases_;
+  StoreCalls& calls_;
+  Hints hints_;
+  PendingSet pendings_;
+  const std::shared_ptr<NextSearches> searches_;
+  const std::unique_ptr<std::array<Shard, kShards>> shards_;
 };
 
 /// See BeginRelease.
