@@ -11,7 +11,7 @@
 
 namespace doclock::detail {
 
-/// The write of one document, alone (LoneProcedure) or in a transaction. Of Written, Refused,
+/// The write of one document, alone or in a transaction (WriteProcedure). Of Written, Refused,
 /// NotWritten and Unknown one is called, and then End.
 class CommitPart {
  public:
@@ -46,8 +46,10 @@ class CommitPart {
   virtual void NotWritten() noexcept {}
   virtual void Unknown() noexcept = 0;
   virtual void End(bool /*failed*/) noexcept {}
-  /// In place of End: it was sent, and will not be finished.
+  /// It was sent, and goes; without End it will not be finished.
   virtual void Drop() noexcept {}
+
+  std::int64_t version = 0;  ///< What Written has returned.
 
  protected:
   /// The version after a write that is proved. If its answer was lost, a look does not tell it:

@@ -11,7 +11,7 @@
 #include "doclock/json/key.h"
 #include "document/json/row_filter.h"
 #include "engine/verbs/launch.h"
-#include "engine/verbs/lone.h"
+#include "engine/verbs/write_procedure.h"
 
 namespace doclock::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/calls/background_release.h"
 #include "engine/verbs/holder_write.h"
 #include "engine/verbs/launch.h"
-#include "engine/verbs/lone.h"
+#include "engine/verbs/write_procedure.h"
 
 namespace doclock::detail {
 namespace {
