@@ -7,6 +7,7 @@
 #include "engine/verbs/attempt_each.h"
 #include "engine/verbs/launch.h"
 #include "engine/waiting/acquire_procedure.h"
+#include "engine/waiting/search.h"
 
 namespace doclock::detail {
 namespace {
@@ -27,9 +28,11 @@ FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, Target target,
 }
 
 /// May a later attempt end differently without any act of the caller?
-bool WorthWaiting(const AcquireSpec& spec, const Failure& failure) {
+bool WorthWaiting(const AcquireSpec& spec, const Failure& failure,
+                  Target target = Target::kDocument) {
   if (spec.wait.count() == 0) return false;
-  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
+  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable ||
+         (failure.code == Errc::kNotFound && target == Target::kAnyMatch);
 }
 
 TimePoint GiveUp(Engine& engine) { return engine.Now() + engine.calls().budget(); }
@@ -177,11 +180,10 @@ void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
   }
 }
 
-void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
-  if (engine->closed()) return search->End(Errc::kCancelled);
-  search->StartClock();
+/// Searches once on a worker, for an asynchronous caller that does not wait.
+void SearchLater(const EnginePtr& engine, const PendingPtr& search) {
   engine->calls().searching().Run([engine, search, background = engine->Background()] {
-    engine->waits().searches().Start(search);
+    if (!search->settled()) search->Settle(SearchOnce(engine->leases(), search->spec, false));
   });
 }
 
@@ -297,15 +299,18 @@ AttemptResults AttemptEach(const EnginePtr& engine, const std::vector<AcquireSpe
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
   if (auto failure = NotNow(*engine, spec, Target::kAnyMatch, stop))
     return Refused<AcquireResult>(std::move(failure));
-  const bool here = MayAskHere(*engine, spec, stop);
-  return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
-              [&](const PendingPtr& search) {
-                if (here) {
-                  engine->waits().searches().Start(search);
-                } else {
-                  StartSearch(engine, search);
-                }
-              });
+  const TimePoint started = engine->Now();
+  if (MayAskHere(*engine, spec, stop)) {
+    AcquireResult result = SearchOnce(engine->leases(), spec, false);
+    if (const LeasePtr& lease = result.grant.lease) {
+      engine->events().Granted(*lease, engine->Now() - started, false);
+    }
+    if (!result.failure || !WorthWaiting(spec, *result.failure, Target::kAnyMatch)) {
+      return result;
+    }
+  }
+  return Wait(engine, std::move(spec), Target::kAnyMatch, stop, started,
+              [&](const PendingPtr& search) { engine->waits().Enqueue(search, nullptr); });
 }
 
 AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
@@ -314,7 +319,9 @@ AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, Acquir
   if (auto closed = NotNow(*engine, search->spec, Target::kAnyMatch, {}))
     return EndLater(search, std::move(closed));
   engine->waits().pendings().Add(*search);
-  StartOrForget(search, [&] { StartSearch(engine, search); });
+  StartOrForget(search, [&] {
+    search->fail_fast() ? SearchLater(engine, search) : engine->waits().Enqueue(search, nullptr);
+  });
   return search;
 }
 

@@ -43,7 +43,7 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     ++(release.shared_ ? waits.shares_releasing : waits.releasing);
   }
   if (turns != nullptr && waits.EndHold(lease)) return release;
-  if (!may_hand_over || waits.asking) return release;
+  if (!may_hand_over || waits.asking > 0) return release;
   const PendingPtr next = waits.Front();
   if (!next || next->shared()) return release;
   if (turns != nullptr) {
@@ -82,7 +82,7 @@ WaitTable::Release::~Release() {
 void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noexcept {
   if (!release.waits_) {
     // Callers that came meanwhile may have found it busy.
-    if (released && !lease) OnHint(*release.collection_, {release.hash_});
+    if (released && !lease) Wake(*release.collection_, release.hash_);
     return;
   }
   const KeyWaitsPtr waits = std::move(release.waits_);
@@ -98,16 +98,14 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
     if (release.marked_) --(release.shared_ ? waits->shares_releasing : waits->releasing);
     if (next) {
       ask = std::exchange(waits->again, false) || ask;
-      waits->Unclaim(*next);
       if (lease) {
         next->ticket = {};  // the hand-over has removed its entry
+        left = LeaveGranted(waits, *next);
+        lease->handovers = release.handovers_;
       } else {
+        waits->Unclaim(*next);
         ticket = waits->TakeTicketOfLeaver(*next);
       }
-    }
-    if (lease) {
-      left = LeaveGranted(waits, *next);
-      lease->handovers = release.handovers_;
     }
     ask = !lease && (ask || !waits->queue.empty());
     EraseIfIdle(shard, waits);
@@ -126,7 +124,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
   if (!ask) return;
   if (listed) return Pump(waits, true);
   // All waiters of this entry have left meanwhile; later ones wait in another entry.
-  OnHint(*release.collection_, {release.hash_});
+  Wake(*release.collection_, release.hash_);
 }
 
 }  // namespace doclock::detail

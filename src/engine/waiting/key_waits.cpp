@@ -36,6 +36,7 @@ std::string WhyNot(Errc code, const std::string& what, const Failure* last) {
 }
 
 FailurePtr NoAnswer(const PendingAcquire& waiter) {
+  if (waiter.search()) return waiter.NoAnswer();
   return MakeFailure(Errc::kUnavailable, *waiter.spec.collection, waiter.spec.key, "",
                      " could not be used: the store gave no answer within the time to wait");
 }
@@ -60,6 +61,7 @@ Waiters TakeQueued(KeyWaits& waits, const Condition& condition) noexcept {
 }  // namespace
 
 FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) noexcept {
+  if (waiter.search()) return NothingFree(waiter.spec, code);
   return FilledFailure(code, [&](Failure& failure) {
     if (last) {
       failure.holder = last->holder;
@@ -89,10 +91,11 @@ void KeyWaits::LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept {
 }
 
 PendingPtr KeyWaits::Front() noexcept {
-  while (!queue.empty()) {
-    const PendingPtr front = queue.front();
-    if (!front->settled()) return front;
-    Leave(*front);  // it was cancelled on its way here
+  for (auto next = queue.begin(); next != queue.end();) {
+    const PendingPtr waiter = *next++;
+    if (waiter->queue_state != PendingAcquire::QueueState::kQueued) continue;
+    if (!waiter->settled()) return waiter;
+    Leave(*waiter);  // it was cancelled on its way here
   }
   return nullptr;
 }
@@ -105,22 +108,24 @@ PendingPtr KeyWaits::FindMeant(const GrantSeen& seen) noexcept {
 }
 
 void KeyWaits::Claim(PendingAcquire& waiter) noexcept {
-  asking = true;
+  ++asking;
   again = false;
   told.reset();
   asked_when = table.calls().Now();
   waiter.queue_state = PendingAcquire::QueueState::kClaimed;
+  if (wanted) table.calls().runtime().Cancel(std::exchange(timer, 0));  // its answer sets another
 }
 
 void KeyWaits::Unclaim(PendingAcquire& waiter) noexcept {
-  asking = false;
+  --asking;
   if (waiter.queue_state == PendingAcquire::QueueState::kClaimed) {
     waiter.queue_state = PendingAcquire::QueueState::kQueued;
   }
 }
 
 void KeyWaits::LeaveGranted(PendingAcquire& waiter) noexcept {
-  asking = again = false;
+  --asking;
+  again = false;
   last = WithoutText(Errc::kBusy);  // only its code is asked for
   Leave(waiter);
 }
@@ -213,7 +218,7 @@ TimePoint KeyWaits::NextInTurn() noexcept {
 FailurePtr KeyWaits::WhyEnded(const PendingAcquire& waiter, Errc code) const noexcept {
   if (code == Errc::kTimedOut) {
     if (last && last->code == Errc::kUnavailable) return CopyOf(*last);  // it names the cause
-    const bool silent = asking && table.calls().Now() - asked_when >= kSilence;
+    const bool silent = asking > 0 && table.calls().Now() - asked_when >= kSilence;
     if (silent || AwaitsFirstAnswer()) return NoAnswer(waiter);
   }
   return BusyFailure(waiter, code, last.get());

@@ -5,6 +5,7 @@
 
 #include "engine/calls/failure.h"
 #include "engine/runtime/insist.h"
+#include "engine/waiting/search.h"
 #include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
@@ -28,7 +29,7 @@ PendingAcquire::PendingAcquire(std::shared_ptr<WaitTable> waits, AcquireSpec wis
     : table(std::move(waits)),
       spec(std::move(wish)),
       target(what),
-      hash(spec.key.Hash()),
+      hash(search() ? HashOfSearches(*spec.collection) : spec.key.Hash()),
       started(now),
       deadline(DeadlineAfter(now, spec.wait)),
       done_(std::move(when_done)) {}
@@ -96,15 +97,13 @@ bool PendingAcquire::WaitForFirstAnswer() noexcept {
 }
 
 void PendingAcquire::TimeIsUp() noexcept {
-  const bool goes_on = target == Target::kDocument ? table->AwaitsFirstAnswer(*this)
-                                                   : !answered && WaitForFirstAnswer();
-  if (goes_on) return;
+  if (table->AwaitsFirstAnswer(*this)) return;
   if (answered) return End(Errc::kTimedOut);
   Settle({.failure = NoAnswer(), .grant = {}});
 }
 
 FailurePtr PendingAcquire::NoAnswer() const noexcept {
-  if (target == Target::kDocument) {
+  if (!search()) {
     return MakeFailure(Errc::kUnavailable, *spec.collection, spec.key,
                        "the store was asked whether ", " is free, and gave no answer in time");
   }
@@ -114,12 +113,6 @@ FailurePtr PendingAcquire::NoAnswer() const noexcept {
   });
 }
 
-void PendingAcquire::End(Errc code) noexcept {
-  if (target == Target::kDocument) {
-    table->End(*this, code);
-  } else {
-    table->searches().End(*this, code);
-  }
-}
+void PendingAcquire::End(Errc code) noexcept { table->End(*this, code); }
 
 }  // namespace doclock::detail

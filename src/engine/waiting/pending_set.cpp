@@ -30,7 +30,7 @@ void PendingSet::Close() noexcept {
     if (!waiter) continue;
     if (!waiter->fail_fast()) {
       waiter->End(Errc::kCancelled);
-    } else if (waiter->target == PendingAcquire::Target::kDocument) {
+    } else {
       waiter->table->EndIfQueued(*waiter);
     }
   }

@@ -13,8 +13,12 @@
 namespace doclock::detail {
 namespace {
 
-bool MayPass(const Failure& failure) {
-  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
+/// Hints may be lost, and a store may free the locks of a process that died.
+constexpr std::chrono::milliseconds kLongestSleep = std::chrono::seconds(1);
+
+bool MayPass(const PendingAcquire& waiter, const Failure& failure) {
+  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable ||
+         (waiter.search() && failure.code == Errc::kNotFound);
 }
 
 }  // namespace
@@ -34,7 +38,6 @@ WaitTable::WaitTable(std::shared_ptr<LeaseBook> leases)
     : leases_(std::move(leases)),
       calls_(leases_->calls()),
       hints_(*this),
-      searches_(std::make_shared<NextSearches>(*this)),
       shards_(std::make_unique<std::array<Shard, kShards>>()) {}
 
 WaitTable::~WaitTable() = default;
@@ -44,18 +47,18 @@ WaitTable::Shard& WaitTable::ShardOf(std::size_t hash) noexcept {
 }
 
 KeyWaitsPtr WaitTable::FindKey(Shard& shard, const Collection& collection, const Key& key,
-                               std::size_t hash) {
+                               std::size_t hash, const AcquireSpec* search) {
   const auto [begin, end] = shard.keys.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    if (it->second->collection == &collection && it->second->key == key) return it->second;
+    if (it->second->collection == &collection && it->second->IsFor(key, search)) return it->second;
   }
   return nullptr;
 }
 
 KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collection, const Key& key,
-                                    std::size_t hash) {
-  if (auto found = FindKey(shard, collection, key, hash)) return found;
-  auto waits = std::make_shared<KeyWaits>(*this, collection, key, hash);
+                                    std::size_t hash, const AcquireSpec* search) {
+  if (auto found = FindKey(shard, collection, key, hash, search)) return found;
+  auto waits = std::make_shared<KeyWaits>(*this, collection, key, hash, search);
   shard.keys.emplace(hash, waits);
   shard.count.fetch_add(1, std::memory_order_release);
   return waits;
@@ -97,7 +100,7 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   Waiters node{waiter};
   // The lock may be free: then nobody is told of a wait. AfterAttempt tells it, if it is busy.
-  const bool perhaps_free = !why && EntersAtOnce(waiter->spec, waiter->hash);
+  const bool perhaps_free = waiter->search() || (!why && EntersAtOnce(waiter->spec, waiter->hash));
   if (why && why->code == Errc::kBusy) {
     waiter->first_answer =
         std::min<std::chrono::nanoseconds>(calls_.Now() - waiter->started, kFirstAnswer);
@@ -111,7 +114,8 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   try {
     const std::scoped_lock lock(shard.mutex);
     waiter->StartClock();
-    waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
+    waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash,
+                         waiter->search());
     if (why) waits->last = std::move(why);
     first = waits->queue.empty() && waits->releasing == 0 && waits->shares_releasing == 0;
     // The first waiter has asked already and sleeps until there is a reason to ask again.
@@ -134,7 +138,7 @@ bool WaitTable::AwaitsFirstAnswer(PendingAcquire& waiter) noexcept {
   Shard& shard = ShardOf(waiter.hash);
   const std::scoped_lock lock(shard.mutex);
   if (!waiter.answered) return waiter.WaitForFirstAnswer();
-  const auto waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
+  const auto waits = FindKey(shard, waiter);
   if (!waits || !waits->AwaitsFirstAnswer() || !waiter.WaitForFirstAnswer()) return false;
   return waits->overdue = true;
 }
@@ -147,7 +151,7 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
   QueueTicket ticket;
   {
     const std::scoped_lock lock(shard.mutex);
-    waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
+    waits = FindKey(shard, waiter);
     failure = waits ? waits->WhyEnded(waiter, code) : BusyFailure(waiter, code, nullptr);
     if (waits) {
       // An attempt under way for it releases what it gets, and leaves the store's queue. It may be
@@ -202,15 +206,28 @@ TimePoint WaitTable::NextLook(const Failure* why) const noexcept {
   return NextLook(why, now + Jitter(calls_.options().poll_min, calls_.options().poll_max));
 }
 
-TimePoint WaitTable::NextLookInQueue(const Attempt& attempt, const Failure* why) noexcept {
-  const std::chrono::milliseconds refresh = RefreshAfter(attempt.waiter->spec.ttl);
+TimePoint WaitTable::NextLookInQueue(const PendingAcquire& waiter, int queued_behind,
+                                     const Failure* why) noexcept {
+  const std::chrono::milliseconds refresh = RefreshAfter(waiter.spec.ttl);
   const TimePoint latest = calls_.Now() + Jitter(refresh * 3 / 4, refresh);
   // The store gives a hint to the one whose turn it is. Without hints it polls as ever.
-  const bool heard = hints_.Heard(*attempt.waits->collection);
+  const bool heard = hints_.Heard(*waiter.spec.collection);
   const TimePoint next = heard ? latest : std::min(latest, NextLook(nullptr));
   // The first in the queue is the one to take over a lock that is over. The second takes over from
   // a first that died: `why` tells when that entry is over.
-  return NextLook(attempt.procedure.queued_behind().value_or(2) <= 1 ? why : nullptr, next);
+  return NextLook(queued_behind <= 1 ? why : nullptr, next);
+}
+
+TimePoint WaitTable::NextSearch(Collection& collection, const Failure& why) noexcept {
+  std::chrono::milliseconds pause = Jitter(calls_.options().poll_min, calls_.options().poll_max);
+  if (why.code == Errc::kNotFound && why.remaining) {
+    // The store tells all that ends, and gives a hint of all that is written.
+    if (hints_.Heard(collection)) {
+      pause = std::max(pause, Jitter(kLongestSleep * 3 / 4, kLongestSleep));
+    }
+    pause = std::min(pause, std::max(*why.remaining, std::chrono::milliseconds(1)));
+  }
+  return calls_.Now() + pause;
 }
 
 TimePoint WaitTable::NextLook(const Failure* why, TimePoint next) const noexcept {
@@ -223,11 +240,12 @@ TimePoint WaitTable::NextLook(const Failure* why, TimePoint next) const noexcept
 
 void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
   PendingPtr waiter;
+  bool answered = false;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     if (waits->queue.empty()) return EraseIfIdle(ShardOf(waits->hash), waits);
     if (waits->releasing > 0) return;
-    if (waits->asking) {
+    if (waits->asking >= MostAsking(*waits)) {
       waits->again = true;
       return;
     }
@@ -238,13 +256,17 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
       if (calls_.Now() < next && SleepUntil(waits, next)) return;
     }
     waiter = waits->Front();
-    if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
+    if (!waiter) {
+      waits->again = waits->asking > 0;
+      return EraseIfIdle(ShardOf(waits->hash), waits);
+    }
     if (waits->MustHold(*waiter, released)) return;
     if (calls_.Now() < waits->not_before) waiter->asks_in_turn = true;
     waits->Claim(*waiter);
+    answered = waits->last != nullptr;
   }
   try {
-    StartAttempt(waits, waiter);
+    waits->wanted ? StartSearch(waits, waiter, answered) : StartAttempt(waits, waiter);
   } catch (...) {
     Unclaim(waits, *waiter);  // the store is asked again later
   }
@@ -268,48 +290,67 @@ void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter)
   const TimePoint give_up = calls_.Now() + calls_.budget();
   const auto attempt = std::make_shared<Attempt>(*leases_, waits, waiter, give_up);
   RunAsync(calls_, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
-           [self = shared_from_this(), attempt] { self->AfterAttempt(*attempt); });
+           [self = shared_from_this(), attempt] {
+             AcquireProcedure& made = attempt->procedure;
+             attempt->waiter->upsert_id = made.upsert_id();
+             AcquireResult result = made.lease ? made.TakeGranted() : AcquireResult();
+             result.failure = made.TakeFailure();
+             self->AfterAttempt(attempt->waits, *attempt->waiter, std::move(result),
+                                made.queued_behind());
+           });
 }
 
-void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
-  if (attempt.procedure.lease) {
-    return Granted(attempt.waits, *attempt.waiter, attempt.procedure.TakeGranted());
-  }
-  const FailurePtr failure = attempt.procedure.TakeFailure();
-  Shard& shard = ShardOf(attempt.waits->hash);
-  const bool may_pass = MayPass(*failure);
-  if (may_pass) attempt.waiter->BeginWaiting(failure->waiting);
+void WaitTable::StartSearch(const KeyWaitsPtr& waits, const PendingPtr& waiter, bool asks_free_in) {
+  calls_.searching().Run([self = shared_from_this(), waits, waiter, asks_free_in] {
+    AcquireResult result;
+    if (waiter->settled()) {  // while others searched
+      result.failure = WithoutText(Errc::kCancelled);
+    } else {
+      result = SearchOnce(*self->leases_, waiter->spec, asks_free_in);
+    }
+    self->AfterAttempt(waits, *waiter, std::move(result));
+  });
+}
+
+void WaitTable::AfterAttempt(const KeyWaitsPtr& line, PendingAcquire& waiter, AcquireResult result,
+                             std::optional<int> queued_behind) noexcept {
+  if (result.grant.lease) return Granted(line, waiter, std::move(result));
+  const FailurePtr failure = std::move(result.failure);
+  Shard& shard = ShardOf(line->hash);
+  const bool may_pass = MayPass(waiter, *failure);
+  if (may_pass) waiter.BeginWaiting(failure->waiting);
   Leavers left;
   bool ask_again = false;
   QueueTicket ticket;
   std::optional<GrantSeen> told;
   {
     const std::scoped_lock lock(shard.mutex);
-    KeyWaits& waits = *attempt.waits;
+    KeyWaits& waits = *line;
     told.swap(waits.told);
-    attempt.waiter->upsert_id = attempt.procedure.upsert_id();
-    waits.Unclaim(*attempt.waiter);
+    waits.Unclaim(waiter);
     waits.last = CopyOf(*failure);
     if (may_pass) {
-      left.refused = waits.TakeFailFast(&attempt.waiter->spec);
+      left.refused = waits.TakeFailFast(&waiter.spec);
     } else {
-      waits.LeaveTo(left.refused, *attempt.waiter);
+      waits.LeaveTo(left.refused, waiter);
     }
     if (may_pass) left.overdue = waits.TakeOverdue();
-    ticket = waits.TakeTicketOfLeaver(*attempt.waiter);
+    ticket = waits.TakeTicketOfLeaver(waiter);
     ask_again = std::exchange(waits.again, false) || !may_pass || ticket.entered ||
                 waits.BringFailFastForward();
     if (!ask_again) {
-      const bool queued = attempt.procedure.queued_behind().has_value();
-      left.unwakeable = SleepOrLeave(attempt.waits, queued ? NextLookInQueue(attempt, failure.get())
-                                                           : NextLook(failure.get()));
+      const TimePoint next = waits.wanted ? NextSearch(*waits.collection, *failure)
+                             : queued_behind
+                                 ? NextLookInQueue(waiter, *queued_behind, failure.get())
+                                 : NextLook(failure.get());
+      left.unwakeable = SleepOrLeave(line, next);
     }
-    EraseIfIdle(shard, attempt.waits);
+    EraseIfIdle(shard, line);
   }
-  LeaveStoreQueue(*attempt.waiter, ticket);
+  LeaveStoreQueue(waiter, ticket);
   left.Settle(failure.get());
-  if (told && TakeGrant(attempt.waits, *told)) return;
-  if (ask_again) Pump(attempt.waits, true);
+  if (told && TakeGrant(line, *told)) return;
+  if (ask_again) Pump(line, true);
 }
 
 Leavers WaitTable::LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
@@ -336,8 +377,8 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
   }
   waiter.Settle(std::move(result));
   left.Settle(nullptr);
-  // Beside a share there may be room for the next in the queue.
-  if (waiter.shared()) Pump(waits, true);
+  // Beside a share there may be room for the next in the queue, and more may match a filter.
+  if (waiter.shared() || waits->wanted) Pump(waits, true);
 }
 
 bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexcept {
@@ -386,33 +427,40 @@ void WaitTable::Hear(Collection& collection, const LockHint& hint) noexcept {
     return;
   }
   OnHint(collection, hint);
-  if (!hint.grant) searches_->OnHint(collection);
 }
 
 void WaitTable::Freed(Collection& collection, std::size_t hash) noexcept {
-  OnHint(collection, {hash});
+  Wake(collection, hash);
   FreedForSearches(collection);
 }
 
 void WaitTable::FreedForSearches(Collection& collection) noexcept {
-  if (searches_->waiting() && !hints_.Heard(collection)) searches_->OnHint(collection);
+  const std::size_t hash = HashOfSearches(collection);
+  if (ShardOf(hash).count.load(std::memory_order_acquire) == 0) return;
+  if (!hints_.Heard(collection)) Wake(collection, hash);
 }
 
 void WaitTable::OnHint(Collection& collection, const LockHint& hint) noexcept {
+  Wake(collection, hint.hash, hint.grant);
+  if (hint.hash && !hint.grant) Wake(collection, HashOfSearches(collection));
+}
+
+void WaitTable::Wake(const Collection& collection, std::optional<std::size_t> hash,
+                     const std::optional<GrantSeen>& grant) noexcept {
   std::vector<KeyWaitsPtr> found;
   const auto collect = [&](Shard& shard) {
     if (shard.count.load(std::memory_order_acquire) == 0) return;
     const std::scoped_lock lock(shard.mutex);
-    auto keys = hint.hash ? shard.keys.equal_range(*hint.hash)
-                          : std::pair(shard.keys.begin(), shard.keys.end());
+    auto keys =
+        hash ? shard.keys.equal_range(*hash) : std::pair(shard.keys.begin(), shard.keys.end());
     for (; keys.first != keys.second; ++keys.first) {
       const KeyWaitsPtr& waits = keys.first->second;
       if (waits->collection == &collection) found.push_back(waits);
     }
   };
   try {
-    if (hint.hash) {
-      collect(ShardOf(*hint.hash));
+    if (hash) {
+      collect(ShardOf(*hash));
     } else {
       std::for_each(shards_->begin(), shards_->end(), collect);
     }
@@ -420,7 +468,7 @@ void WaitTable::OnHint(Collection& collection, const LockHint& hint) noexcept {
     // Waiters that were not found poll.
   }
   for (const auto& waits : found) {
-    if (!hint.grant || !TakeGrant(waits, *hint.grant)) Pump(waits);
+    if (!grant || !TakeGrant(waits, *grant)) Pump(waits);
   }
 }
 
