@@ -40,8 +40,8 @@ FailurePtr InDoubt(LeaseBook& book, const AcquireSpec& spec, const AcquireOp& op
   book.events().InDoubt(*spec.collection, *op.key);
   // The lock of an unknown document ends with its lease.
   if (op.key == &found) {
-    ReleaseInBackground(book.calls(), *spec.collection, found, op.grant.lock_id, op.grant.mode,
-                        sent + spec.ttl, Ghost::kYes);
+    ReleaseInBackground(book.calls(), *spec.collection, found, op.request.grant.lock_id,
+                        op.request.grant.mode, sent + spec.ttl, Ghost::kYes);
   }
   return MakeFailure(Errc::kInDoubt, [&] {
     return "whether a document of '" + spec.collection->name() + "' was locked is unknown";
@@ -51,8 +51,9 @@ FailurePtr InDoubt(LeaseBook& book, const AcquireSpec& spec, const AcquireOp& op
 AcquireResult Granted(LeaseBook& book, const AcquireSpec& spec, const AcquireOp& op,
                       const Key& found, TimePoint sent) {
   AcquireResult result;
-  result.grant.body = op.body;
-  result.grant.lease = book.Make(spec, found, op.grant, op.version, op.born, op.body, sent);
+  result.grant.body = op.result.body;
+  result.grant.lease = book.Make(spec, found, op.request.grant, op.result.version, op.result.born,
+                                 op.result.body, sent);
   if (result.grant.lease) return result;
   result.failure = MakeFailure(Errc::kUnavailable, [&] {
     return GrantedTooLate(book.calls().store(), "a document of '" + spec.collection->name() + "'");
@@ -68,14 +69,14 @@ AcquireResult SearchOnce(LeaseBook& book, const AcquireSpec& spec, bool asks_fre
     const Key unknown;
     Key found;
     AcquireOp op(*spec.collection, unknown);
-    op.grant = MakeGrant(spec);
-    op.asks_free_in = asks_free_in;
+    op.request.grant = MakeGrant(spec);
+    op.request.asks_free_in = asks_free_in;
     const TimePoint sent = book.calls().Now();
     AskStore(book.calls(), spec, op, found);
     if (op.status == OpStatus::kDone) return Granted(book, spec, op, found, sent);
     if (op.status == OpStatus::kMissing) {
       result.failure = NothingFree(spec, Errc::kNotFound);
-      if (!result.failure.get_deleter().lasting) result.failure->remaining = op.free_in;
+      if (!result.failure.get_deleter().lasting) result.failure->remaining = op.result.free_in;
     } else if (op.status == OpStatus::kInDoubt) {
       result.failure = InDoubt(book, spec, op, found, sent);
     } else {
