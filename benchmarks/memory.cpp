@@ -9,7 +9,7 @@
 #include "compare.h"
 #include "doclock/doclock.h"
 #include "documents.h"
-#include "engine/batcher.h"
+#include "engine/calls/batcher.h"
 
 namespace doclock::bench {
 namespace {

@@ -11,7 +11,7 @@ disk of the database; on mongodb add the round trip between two members. --hot: 
 The costs are in docs/figures/scaling.json: `scripts/bench.sh --programs scaling --keep` measures them again, and
 `scripts/figures/scaling.py` holds predictions against measured cycles.
 
-It plays what the engine does (src/engine/batcher.h). A cycle is two operations. A caller's operation goes at once if a
+It plays what the engine does (src/engine/calls/batcher.h). A cycle is two operations. A caller's operation goes at once if a
 lane is free. It queues otherwise, and the next call of a lane takes what has queued, up to the size of a batch. A call is
 a round trip, work of the server, and a flush, which all commits share that wait for it when it begins. On one document a
 holder hands over with its release: a cycle is one operation then.

@@ -4,7 +4,8 @@
 usage: scripts/check_rooms.py [--list]
 
 A room is a folder of src/, or a subfolder of a large one. Every include from one room into another needs its arrow in
-the table, and every arrow of the table an include: the table says what there is, and nothing else comes in unseen.
+the table, and every arrow of the table an include: the table says what there is, and nothing else comes in unseen. No
+two rooms include each other, but for the pairs that the table names in lines of their own: `A <-> B`.
   --list  prints the arrows as they are, in the table's form
 """
 
@@ -39,14 +40,18 @@ def arrows_of_source():
     return arrows
 
 
-def arrows_of_table():
+def read_table():
+    """Returns the arrows, and the pairs of rooms that may include each other."""
     arrows = set()
+    pairs = set()
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         rule = line.split("#")[0].strip()
-        if rule:
+        if "<->" in rule:
+            pairs.add(tuple(sorted(room.strip() for room in rule.split("<->"))))
+        elif rule:
             room, _, others = rule.partition(":")
             arrows.update((room.strip(), other) for other in others.split())
-    return arrows
+    return arrows, pairs
 
 
 def main():
@@ -60,11 +65,16 @@ def main():
     if sys.argv[1:]:
         print(__doc__.strip(), file=sys.stderr)
         return 0 if sys.argv[1:] in (["-h"], ["--help"]) else 2
-    allowed = arrows_of_table()
+    allowed, pairs = read_table()
+    mutual = {arrow for arrow in found if arrow[0] < arrow[1] and arrow[::-1] in found}
     faults = [f"{room} may not include {other}: {found[room, other]}"
               for room, other in sorted(found.keys() - allowed)]
     faults += [f"{room} includes nothing of {other} any more: take the arrow out of scripts/rooms.txt"
                for room, other in sorted(allowed - found.keys())]
+    faults += [f"{room} and {other} include each other: {found[room, other]}, and {found[other, room]}"
+               for room, other in sorted(mutual - pairs)]
+    faults += [f"{room} and {other} do not include each other any more: take the pair out of scripts/rooms.txt"
+               for room, other in sorted(pairs - mutual)]
     for fault in faults:
         print(f"check_rooms: {fault}", file=sys.stderr)
     if not faults:

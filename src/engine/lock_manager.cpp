@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "engine/calls/failure.h"
 #include "engine/engine.h"
-#include "engine/failure.h"
 
 namespace doclock {
 
@@ -41,10 +41,12 @@ void LockManager::Close() noexcept {
 Date LockManager::StoreTime() const {
   detail::Engine& engine = *this->engine();
   if (const auto closed = detail::WhyClosed(engine)) closed->Throw();
-  return engine.store().WallTime(engine.options().call_budget.ms());
+  return engine.store().WallTime(engine.calls().budget());
 }
 
-const std::shared_ptr<Store>& LockManager::store() const { return engine()->shared_store(); }
+const std::shared_ptr<Store>& LockManager::store() const {
+  return engine()->calls().shared_store();
+}
 
 const std::shared_ptr<detail::Engine>& LockManager::engine() const {
   if (!owner_) detail::ThrowMovedFrom("LockManager");

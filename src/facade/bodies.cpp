@@ -5,8 +5,8 @@
 
 #include "doclock/detail/facade.h"
 #include "doclock/uuid_json.h"
+#include "engine/calls/failure.h"
 #include "engine/engine.h"
-#include "engine/failure.h"
 
 namespace doclock::detail {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "doclock/detail/facade.h"
-#include "engine/attempt_each.h"
+#include "engine/calls/failure.h"
 #include "engine/engine.h"
-#include "engine/failure.h"
+#include "engine/verbs/attempt_each.h"
 
 namespace doclock::detail {
 namespace {

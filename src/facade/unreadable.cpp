@@ -9,8 +9,8 @@
 
 #include "doclock/detail/facade.h"
 #include "doclock/json/value_error.h"
+#include "engine/calls/failure.h"
 #include "engine/engine.h"
-#include "engine/failure.h"
 
 namespace doclock::detail {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "doclock/lock_admin.h"
+#include "engine/calls/failure.h"
 #include "engine/check_options.h"
 #include "engine/engine.h"
-#include "engine/failure.h"
 #include "named/status.h"
 
 namespace doclock {

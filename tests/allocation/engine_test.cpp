@@ -13,7 +13,7 @@
 #include "doclock/lock_manager.h"
 #include "doclock/memory_store.h"
 #include "doclock/testing/manual_clock.h"
-#include "engine/batcher.h"
+#include "engine/calls/batcher.h"
 #include "engine/engine.h"
 #include "engine/support/harness.h"
 
@@ -47,12 +47,12 @@ TEST_F(EngineAllocationTest, AnOperationThatTheStoreDidNotAnswerIsInDoubtEvenWit
 TEST_F(EngineAllocationTest, ACallerThatCouldNotQueueLeavesTheHintsToOthers) {
   const Grant held = Lock("a", {.ttl = 1h});
   const auto waiting = LockLater("a", {.wait = kForever});
-  ASSERT_TRUE(engine()->hints().Heard(*collection));
+  ASSERT_TRUE(engine()->waits().hints().Heard(*collection));
   bool more = true;
   for (int n = 1; more; ++n) {
     const auto asked = std::make_shared<PendingAcquire>(
-        engine(), Spec("b"), PendingAcquire::Target::kDocument, [](const AcquireResult&) {},
-        clock->Now());
+        engine()->shared_waits(), Spec("b"), PendingAcquire::Target::kDocument,
+        [](const AcquireResult&) {}, clock->Now());
     FailingNew::FailAt(n);
     try {
       const CodeUnderTest code;
@@ -63,7 +63,7 @@ TEST_F(EngineAllocationTest, ACallerThatCouldNotQueueLeavesTheHintsToOthers) {
     more = FailingNew::failed();
     FailingNew::Disarm();
     clock->Advance(5s);
-    EXPECT_TRUE(engine()->hints().Heard(*collection)) << "allocation " << n;
+    EXPECT_TRUE(engine()->waits().hints().Heard(*collection)) << "allocation " << n;
   }
 }
 
@@ -71,7 +71,7 @@ TEST_F(EngineAllocationTest, ASubscriptionThatCouldNotBeEndedEndsAfterTheNextWai
   const auto watching = std::make_shared<allocation_test::WatchingRuntime>(runtime);
   const LockManager there{store, {.runtime = watching}};
   const Grant held = Lock("a", {.ttl = 1h});
-  Hints& hints = there.engine()->hints();
+  Hints& hints = there.engine()->waits().hints();
   const auto wait = [&] {
     const AcquireHandle waiting =
         AcquireAsync(there.engine(), Spec("a", {.wait = kForever}), [](const AcquireResult&) {});

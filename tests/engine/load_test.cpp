@@ -150,7 +150,7 @@ TEST_F(SlowObserverTest, MissesCallsOnceItIsThousandsBehindAndIsToldHowMany) {
   for (int i = 0; i < kCalls; ++i) {
     engine()->events().Busy(*collection, "held", busy);
   }
-  engine()->Lose(*held.lease);
+  engine()->leases().Lose(*held.lease);
   EXPECT_EQ(observer->missed, 0U);
   observer->go.release();
   EXPECT_TRUE(Eventually([&] { return observer->missed > 0 && observer->lost == 1; }));

@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/engine.h"
-#include "engine/procedures/background_release.h"
+#include "engine/leases/lease_book.h"
 #include "engine/runtime/insist.h"
 
 namespace doclock::detail {
@@ -62,7 +61,7 @@ bool Keeper::Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept {
 TimePoint Keeper::DueOf(const Lease& lease) const noexcept {
   if (lease.on_probation()) {
     // A short hold needs no renewal. A lease that is not renewed gets its whole length at once.
-    return lease.keeps_renewing() ? lease.deadline() - lease.length() / 2 : engine_.Now();
+    return lease.keeps_renewing() ? lease.deadline() - lease.length() / 2 : book_.calls().Now();
   }
   // The deadline lies about one ttl after the last grant or renewal was sent.
   const bool soon = lease.renews() || lease.abandoned;
@@ -92,12 +91,12 @@ bool Keeper::Arm(TimePoint when) noexcept {
   // Without a timer the next lease that is queued sets one; until then the clock alone tells
   // holders that a lease is over.
   return Insist([&] {
-    const auto timer = engine_.runtime().Schedule(
-        when, [weak = weak_from_this(), engine = engine_.weak_from_this()] {
-          const auto alive = engine.lock();
+    const auto timer = book_.calls().runtime().Schedule(
+        when, [weak = weak_from_this(), book = book_.weak_from_this()] {
+          const auto alive = book.lock();
           if (const auto self = weak.lock(); self && alive) self->OnTimer();
         });
-    engine_.runtime().Cancel(std::exchange(timer_, timer));
+    book_.calls().runtime().Cancel(std::exchange(timer_, timer));
     armed_ = when;
   });
 }
@@ -145,7 +144,7 @@ void Keeper::TakeDue(DueLeases& due_leases, TimePoint now) {
 
 void Keeper::OnTimer() noexcept {
   DueLeases due_leases;
-  const TimePoint now = engine_.Now();
+  const TimePoint now = book_.calls().Now();
   {
     const std::scoped_lock lock(mutex_);
     armed_ = TimePoint::max();
@@ -158,7 +157,7 @@ void Keeper::OnTimer() noexcept {
     }
     if (!queue_.empty()) Arm(std::max(queue_.begin()->due, earliest));
   }
-  for (const auto& lease : due_leases.over) engine_.Lose(*lease);
+  for (const auto& lease : due_leases.over) book_.Lose(*lease);
   for (auto& lease : due_leases.abandoned) Abandon(std::move(lease));
   const std::span<LeasePtr> all(due_leases.renew);
   for (std::size_t i = 0; i < all.size(); i += kMaxRenewals) {
@@ -189,7 +188,7 @@ void Keeper::Renew(std::span<LeasePtr> due) noexcept {
 }
 
 void Keeper::SendNext() noexcept {
-  const int lanes = engine_.store().traits().lanes;
+  const int lanes = book_.calls().store().traits().lanes;
   // One batch that hangs is not to hold up all others.
   const int most = std::max(std::min(lanes, 2), lanes / kLanesPerBatch);
   for (;;) {
@@ -201,7 +200,7 @@ void Keeper::SendNext() noexcept {
       ++under_way_;
     }
     const std::shared_ptr<RenewalBatch>& batch = next.front();
-    const TimePoint now = engine_.Now();
+    const TimePoint now = book_.calls().Now();
     std::erase_if(batch->items, [&](const auto& item) { return !IsDue(*item.lease, now); });
     if (batch->items.empty()) {
       OnSent();
@@ -221,8 +220,8 @@ void Keeper::Send(const std::shared_ptr<RenewalBatch>& batch) {
   std::vector<StoreOp*> ops;
   ops.reserve(batch->items.size());
   for (auto& item : batch->items) ops.push_back(&item.op);
-  engine_.batcher().SubmitRenewals(
-      std::move(ops), [self = shared_from_this(), batch, engine = engine_.shared_from_this()] {
+  book_.calls().batcher().SubmitRenewals(
+      std::move(ops), [self = shared_from_this(), batch, book = book_.shared_from_this()] {
         self->OnSent();
         self->SendNext();
         self->OnRenewed(*batch);
@@ -240,17 +239,17 @@ void Keeper::OnRenewed(RenewalBatch& batch) noexcept {
     if (phase != Phase::kHeld && phase != Phase::kWriting) continue;
     switch (op.status) {
       case OpStatus::kDone:
-        if (engine_.Prolong(*lease, batch.sent, op.request.ttl)) engine_.events().Renewed(*lease);
+        if (book_.Prolong(*lease, batch.sent, op.request.ttl)) book_.events().Renewed(*lease);
         break;
       case OpStatus::kLost:
       case OpStatus::kMissing:
         // A release that was faster leaves the same trace; then the phase says so.
-        if (lease->phase() == Phase::kHeld) engine_.Lose(*lease);
+        if (lease->phase() == Phase::kHeld) book_.Lose(*lease);
         break;
       case OpStatus::kInDoubt:
-        lease->NoteStoredUntil(engine_.Now() + op.request.ttl);
+        lease->NoteStoredUntil(book_.calls().Now() + op.request.ttl);
         if (lease->lost()) {  // it may have been renewed, and no handle uses it
-          ReleaseInBackground(*lease, engine_.Now() + op.request.ttl);
+          book_.GiveBack(*lease, book_.calls().Now() + op.request.ttl);
           break;
         }
         [[fallthrough]];
@@ -261,10 +260,10 @@ void Keeper::OnRenewed(RenewalBatch& batch) noexcept {
 }
 
 void Keeper::RetryLater(Lease& lease) noexcept {
-  const TimePoint now = engine_.Now();
+  const TimePoint now = book_.calls().Now();
   const TimePoint deadline = lease.deadline();
   if (lease.lost() || now >= deadline) return;  // there is no later: the queue has its deadline
-  engine_.events().RenewalFailing(lease, deadline - now);
+  book_.events().RenewalFailing(lease, deadline - now);
   const TimePoint due = std::min(now + Pause(lease), deadline);
   const std::scoped_lock lock(mutex_);
   if (Unqueue(lease)) Queue(lease, due, due < deadline);
@@ -281,7 +280,7 @@ void Keeper::LoseAll(bool writing) noexcept {
     closed_ = true;
     unsent.swap(waiting_);
   }
-  while (const LeasePtr lease = TakeOne(writing)) engine_.Lose(*lease);
+  while (const LeasePtr lease = TakeOne(writing)) book_.Lose(*lease);
 }
 
 LeasePtr Keeper::TakeOne(bool writing) noexcept {

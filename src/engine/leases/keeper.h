@@ -12,13 +12,15 @@
 
 namespace doclock::detail {
 
+class LeaseBook;
+
 /// The lease keeper: one queue for all held locks, ordered by when they are due. It renews leases
 /// at a third of their length, together with others that are due soon, in batches; and one that was
 /// granted from the store's queue when half of it is over. It declares a lease that could not be
 /// renewed in time lost at its deadline. It needs no thread per lock. Thread-safe.
 class Keeper : public std::enable_shared_from_this<Keeper> {
  public:
-  explicit Keeper(Engine& engine) : engine_(engine) {}
+  explicit Keeper(LeaseBook& book) : book_(book) {}
   ~Keeper();
 
   /// Starts to renew a lease that was just granted.
@@ -66,7 +68,7 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   /// The next that LoseAll has to lose.
   LeasePtr TakeOne(bool writing) noexcept;
 
-  Engine& engine_;
+  LeaseBook& book_;
   std::mutex mutex_;
   Due queue_;
   TimePoint armed_ = TimePoint::max();

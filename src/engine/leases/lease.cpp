@@ -4,8 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "engine/engine.h"
-
 namespace doclock::detail {
 namespace {
 
@@ -21,26 +19,24 @@ std::stop_source& LostBefore() {
 
 }  // namespace
 
-Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantRequest& grant,
-             bool renew, bool is_named, std::int64_t granted_version, const Uuid& incarnation,
-             Body stored, TimePoint sent, bool passed_on)
+Lease::Lease(EnginePtr owner, const AcquireSpec& spec, Key document, const GrantRequest& grant,
+             std::int64_t granted_version, const Uuid& incarnation, Body stored, TimePoint now,
+             TimePoint deadline, bool passed_on)
     : engine(std::move(owner)),
-      collection(&where),
+      collection(spec.collection),
       key(std::move(document)),
       lock_id(grant.lock_id),
       born(incarnation),
       fence(granted_version),
-      granted(engine->Now()),
+      granted(now),
       version(granted_version),
       body(std::move(stored)),
-      deadline_(engine->DeadlineOf(sent, passed_on ? ProbationOf(grant.ttl) : grant.ttl)
-                    .time_since_epoch()
-                    .count()),
+      deadline_(deadline.time_since_epoch().count()),
       ttl_ms_(static_cast<std::uint32_t>(grant.ttl.count())),
       min_hold_ms_(static_cast<std::uint32_t>(grant.min_hold.count())),
-      renews_(renew),
+      renews_(spec.renew),
       on_probation_(passed_on),
-      named(is_named),
+      named(spec.named),
       mode(grant.mode) {}
 
 Lease::~Lease() {
@@ -48,8 +44,8 @@ Lease::~Lease() {
   if (source != nullptr && source != &LostBefore()) delete source;
 }
 
-void Lease::Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept {
-  const std::int64_t later = engine->DeadlineOf(sent, ttl).time_since_epoch().count();
+void Lease::Extend(TimePoint deadline) noexcept {
+  const std::int64_t later = deadline.time_since_epoch().count();
   renewed_.store(true, std::memory_order_relaxed);
   on_probation_.store(false, std::memory_order_relaxed);
   std::int64_t now = deadline_.load(std::memory_order_relaxed);
@@ -72,8 +68,6 @@ bool Lease::BeginWrite() noexcept {
   Phase held = Phase::kHeld;
   return phase_.compare_exchange_strong(held, Phase::kWriting, std::memory_order_acq_rel);
 }
-
-bool Lease::ours() const noexcept { return engine->ours(); }
 
 void Lease::FireLost() {
   std::stop_source* source = nullptr;
@@ -102,30 +96,5 @@ void intrusive_ptr_add_ref(Lease* lease) noexcept {
 void intrusive_ptr_release(Lease* lease) noexcept {
   if (lease->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete lease;
 }
-
-const Key& LeaseKey(const Lease& lease) noexcept { return lease.key; }
-const Uuid& LeaseLockId(const Lease& lease) noexcept { return lease.lock_id; }
-std::int64_t LeaseFence(const Lease& lease) noexcept { return lease.fence; }
-std::int64_t LeaseVersion(const Lease& lease) noexcept { return lease.version; }
-Body LeaseBody(const Lease& lease) { return lease.body; }
-
-std::chrono::system_clock::time_point LeaseTime(const Lease& lease) noexcept {
-  return std::chrono::system_clock::now() -
-         std::chrono::duration_cast<std::chrono::system_clock::duration>(lease.engine->Now() -
-                                                                         lease.granted);
-}
-
-bool LeaseHeld(const Lease& lease) noexcept {
-  const Phase phase = lease.phase();
-  return (phase == Phase::kHeld || phase == Phase::kWriting) && !lease.lost() && lease.ours() &&
-         !lease.engine->closed() && lease.engine->Now() < lease.deadline();
-}
-
-std::chrono::nanoseconds LeaseRemaining(const Lease& lease) noexcept {
-  if (!LeaseHeld(lease)) return {};
-  return std::max(lease.deadline() - lease.engine->Now(), std::chrono::nanoseconds(0));
-}
-
-std::stop_token LeaseLost(const LeasePtr& lease) { return lease->LostToken(); }
 
 }  // namespace doclock::detail

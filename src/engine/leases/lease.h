@@ -10,7 +10,7 @@
 #include "doclock/detail/engine.h"
 #include "doclock/store.h"
 #include "engine/leases/probation.h"
-#include "engine/told_pair.h"
+#include "engine/leases/told_pair.h"
 
 namespace doclock::detail {
 
@@ -30,9 +30,10 @@ enum class Phase : std::uint8_t {
 /// is constant or atomic. Kept small: there may be millions.
 class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
  public:
-  Lease(EnginePtr engine, Collection& collection, Key key, const GrantRequest& grant, bool renew,
-        bool named, std::int64_t version, const Uuid& born, Body body, TimePoint sent,
-        bool passed_on = false);
+  /// @param now when the grant is known here
+  Lease(EnginePtr engine, const AcquireSpec& spec, Key key, const GrantRequest& grant,
+        std::int64_t version, const Uuid& born, Body body, TimePoint now, TimePoint deadline,
+        bool passed_on);
   ~Lease();
 
   const EnginePtr engine;
@@ -81,8 +82,8 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   [[nodiscard]] TimePoint deadline() const noexcept {
     return TimePoint(std::chrono::nanoseconds(deadline_.load(std::memory_order_acquire)));
   }
-  /// Records a confirmed renewal for `ttl` that was sent at `sent`: the deadline moves, never back.
-  void Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept;
+  /// Records a confirmed renewal: the deadline moves, never back.
+  void Extend(TimePoint deadline) noexcept;
 
   /// Until when the store may hold the lock, by a renewal in doubt: not before the deadline.
   [[nodiscard]] TimePoint stored_until() const noexcept;
@@ -93,8 +94,6 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   /// Held → Writing. False in any other phase.
   bool BeginWrite() noexcept;
   [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
-  /// Made in this process, not inherited through fork?
-  [[nodiscard]] bool ours() const noexcept;
 
   /// Marks it lost for good; true the first time. FireLost runs the callbacks.
   bool MarkLost() noexcept { return !lost_.exchange(true, std::memory_order_acq_rel); }

@@ -16,6 +16,7 @@ class LimitedWork : public std::enable_shared_from_this<LimitedWork> {
  public:
   LimitedWork(Runtime& runtime, int most) : runtime_(runtime), most_(most) {}
 
+  [[nodiscard]] int most() const noexcept { return most_; }
   /// Runs the task on a worker once its turn has come.
   void Run(std::function<void()> task);
 

@@ -3,10 +3,11 @@
 #include <atomic>
 #include <utility>
 
-#include "engine/attempt_each.h"
 #include "engine/check_options.h"
-#include "engine/procedures/acquire_procedure.h"
+#include "engine/verbs/attempt_each.h"
 #include "engine/verbs/launch.h"
+#include "engine/waiting/acquire_procedure.h"
+#include "engine/waiting/search.h"
 
 namespace doclock::detail {
 namespace {
@@ -27,15 +28,17 @@ FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, Target target,
 }
 
 /// May a later attempt end differently without any act of the caller?
-bool WorthWaiting(const AcquireSpec& spec, const Failure& failure) {
+bool WorthWaiting(const AcquireSpec& spec, const Failure& failure,
+                  Target target = Target::kDocument) {
   if (spec.wait.count() == 0) return false;
-  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
+  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable ||
+         (failure.code == Errc::kNotFound && target == Target::kAnyMatch);
 }
 
-TimePoint GiveUp(Engine& engine) { return engine.Now() + engine.options().call_budget.ms(); }
+TimePoint GiveUp(Engine& engine) { return engine.Now() + engine.calls().budget(); }
 
 AcquireHandle EndLater(const PendingPtr& waiter, FailurePtr failure) {
-  waiter->engine->runtime().Notify(
+  waiter->table->calls().runtime().Notify(
       [waiter, failure = std::make_shared<FailurePtr>(std::move(failure))] {
         waiter->Settle(Refused<AcquireResult>(std::move(*failure)));
       });
@@ -76,9 +79,9 @@ AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Ta
                    const std::stop_token& stop, TimePoint started, Start start) {
   const auto waited = std::make_shared<Waited<AcquireResult>>(engine->runtime());
   const auto waiter = std::make_shared<PendingAcquire>(
-      engine, std::move(spec), target,
+      engine->shared_waits(), std::move(spec), target,
       [waited](AcquireResult settled) { waited->Set(std::move(settled)); }, started);
-  engine->pendings().Add(*waiter);
+  engine->waits().pendings().Add(*waiter);
   return waited->After([&] { start(waiter); }, stop, [&] { waiter->End(Errc::kCancelled); });
 }
 
@@ -92,7 +95,7 @@ bool MayAskHere(const Engine& engine, const AcquireSpec& spec, const std::stop_t
 /// The first attempt of an asynchronous caller, if no other caller waits for the key.
 struct FirstAttempt {
   FirstAttempt(Engine& engine, PendingPtr who)
-      : waiter(std::move(who)), procedure(engine, waiter->spec, GiveUp(engine)) {}
+      : waiter(std::move(who)), procedure(engine.leases(), waiter->spec, GiveUp(engine)) {}
   PendingPtr waiter;
   AcquireProcedure procedure;
 };
@@ -119,7 +122,7 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept 
 /// Makes the first attempt on workers.
 void Attempt(const EnginePtr& engine, const PendingPtr& waiter) {
   const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
-  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+  RunAsync(engine->calls(), std::shared_ptr<Procedure>(attempt, &attempt->procedure),
            [engine, attempt, background = engine->Background()] {
              AfterFirstAttempt(engine, *attempt);
            });
@@ -177,11 +180,11 @@ void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
   }
 }
 
-void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
-  if (engine->closed()) return search->End(Errc::kCancelled);
-  search->StartClock();
-  engine->searching().Run(
-      [engine, search, background = engine->Background()] { engine->searches().Start(search); });
+/// Searches once on a worker, for an asynchronous caller that does not wait.
+void SearchLater(const EnginePtr& engine, const PendingPtr& search) {
+  engine->calls().searching().Run([engine, search, background = engine->Background()] {
+    if (!search->settled()) search->Settle(SearchOnce(engine->leases(), search->spec, false));
+  });
 }
 
 }  // namespace
@@ -223,8 +226,8 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
                 [&](const PendingPtr& waiter) { Start(engine, waiter); });
   }
   if (!engine->waits().MustQueue(spec, spec.key.Hash())) {
-    AcquireProcedure attempt(*engine, spec, GiveUp(*engine));
-    Run(*engine, attempt);
+    AcquireProcedure attempt(engine->leases(), spec, GiveUp(*engine));
+    Run(engine->calls(), attempt);
     if (attempt.lease) {
       engine->events().Granted(*attempt.lease, engine->Now() - started, false);
       return attempt.TakeGranted();
@@ -246,11 +249,11 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
 }
 
 AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
-  const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kDocument,
-                                                       std::move(done), engine->Now());
+  const auto waiter = std::make_shared<PendingAcquire>(
+      engine->shared_waits(), std::move(spec), Target::kDocument, std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, waiter->spec, Target::kDocument, {}))
     return EndLater(waiter, std::move(closed));
-  engine->pendings().Add(*waiter);
+  engine->waits().pendings().Add(*waiter);
   StartOrForget(waiter, [&] { Start(engine, waiter); });
   return waiter;
 }
@@ -264,13 +267,13 @@ std::vector<AcquireHandle> AttemptEach(const EnginePtr& engine,
     const auto take = [attempts, place = waiters.size()](AcquireResult result) {
       attempts->Take(place, std::move(result));
     };
-    waiters.push_back(
-        std::make_shared<PendingAcquire>(engine, spec, Target::kDocument, take, engine->Now()));
+    waiters.push_back(std::make_shared<PendingAcquire>(engine->shared_waits(), spec,
+                                                       Target::kDocument, take, engine->Now()));
     waiters.back()->once = true;
   }
   attempts->waiters.assign(waiters.begin(), waiters.end());
-  for (const PendingPtr& waiter : waiters) engine->pendings().Add(*waiter);
-  const Batcher::Gathering gathering(engine->batcher());
+  for (const PendingPtr& waiter : waiters) engine->waits().pendings().Add(*waiter);
+  const Batcher::Gathering gathering(engine->calls().batcher());
   bool first = true;
   for (const PendingPtr& waiter : waiters) {
     first = first && !engine->waits().MustQueue(waiter->spec, waiter->hash);
@@ -296,31 +299,36 @@ AttemptResults AttemptEach(const EnginePtr& engine, const std::vector<AcquireSpe
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
   if (auto failure = NotNow(*engine, spec, Target::kAnyMatch, stop))
     return Refused<AcquireResult>(std::move(failure));
-  const bool here = MayAskHere(*engine, spec, stop);
-  return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
-              [&](const PendingPtr& search) {
-                if (here) {
-                  engine->searches().Start(search);
-                } else {
-                  StartSearch(engine, search);
-                }
-              });
+  const TimePoint started = engine->Now();
+  if (MayAskHere(*engine, spec, stop)) {
+    AcquireResult result = SearchOnce(engine->leases(), spec, false);
+    if (const LeasePtr& lease = result.grant.lease) {
+      engine->events().Granted(*lease, engine->Now() - started, false);
+    }
+    if (!result.failure || !WorthWaiting(spec, *result.failure, Target::kAnyMatch)) {
+      return result;
+    }
+  }
+  return Wait(engine, std::move(spec), Target::kAnyMatch, stop, started,
+              [&](const PendingPtr& search) { engine->waits().Enqueue(search, nullptr); });
 }
 
 AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
-  const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kAnyMatch,
-                                                       std::move(done), engine->Now());
+  const auto search = std::make_shared<PendingAcquire>(
+      engine->shared_waits(), std::move(spec), Target::kAnyMatch, std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, search->spec, Target::kAnyMatch, {}))
     return EndLater(search, std::move(closed));
-  engine->pendings().Add(*search);
-  StartOrForget(search, [&] { StartSearch(engine, search); });
+  engine->waits().pendings().Add(*search);
+  StartOrForget(search, [&] {
+    search->fail_fast() ? SearchLater(engine, search) : engine->waits().Enqueue(search, nullptr);
+  });
   return search;
 }
 
 void CancelAcquire(const AcquireHandle& waiter) noexcept {
   if (!waiter) return;
   try {
-    waiter->engine->runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
+    waiter->table->calls().runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
   } catch (...) {
     // Out of memory: the wait goes on until its own end.
   }

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "doclock/detail/commit.h"
+#include "engine/calls/procedure.h"
+#include "engine/calls/trace.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
-#include "engine/procedures/trace.h"
 
 namespace doclock::detail {
 
-/// The write of one document, alone (LoneProcedure) or in a transaction. Of Written, Refused,
+/// The write of one document, alone or in a transaction (WriteProcedure). Of Written, Refused,
 /// NotWritten and Unknown one is called, and then End.
 class CommitPart {
  public:
@@ -46,8 +46,10 @@ class CommitPart {
   virtual void NotWritten() noexcept {}
   virtual void Unknown() noexcept = 0;
   virtual void End(bool /*failed*/) noexcept {}
-  /// In place of End: it was sent, and will not be finished.
+  /// It was sent, and goes; without End it will not be finished.
   virtual void Drop() noexcept {}
+
+  std::int64_t version = 0;  ///< What Written has returned.
 
  protected:
   /// The version after a write that is proved. If its answer was lost, a look does not tell it:
@@ -110,7 +112,7 @@ class ValuePart : public CommitPart {
   std::int64_t Written(const ReadOp*) noexcept override { return VersionOf(write_); }
   FailurePtr Refused() noexcept override;
   void Unknown() noexcept override { engine_.events().InDoubt(*release_.collection, release_.key); }
-  void End(bool) noexcept override { engine_.Freed(*release_.collection, write_.hash); }
+  void End(bool) noexcept override { engine_.calls().Freed(*release_.collection, write_.hash); }
 
   static FailurePtr ResultOf(FailurePtr failure) noexcept { return failure; }
 

@@ -11,7 +11,7 @@
 #include "doclock/json/key.h"
 #include "document/json/row_filter.h"
 #include "engine/verbs/launch.h"
-#include "engine/verbs/lone.h"
+#include "engine/verbs/write_procedure.h"
 
 namespace doclock::detail {
 namespace {
@@ -101,8 +101,7 @@ class Walk {
       return true;
     };
     all_found_ = true;
-    engine_.store().Query(collection_, Filter(filter_).Limit(most), take,
-                          engine_.options().call_budget.ms());
+    engine_.store().Query(collection_, Filter(filter_).Limit(most), take, engine_.calls().budget());
     most_ = std::min(2 * most_, kLongestPage);
     if (!all_found_) {
       Filter::Position position = PositionOf(filter_, last.key, last.body);
@@ -132,8 +131,7 @@ class Walk {
       found = std::move(row);
       return false;
     };
-    engine_.store().Query(collection_, OfKey(filter_, key), take,
-                          engine_.options().call_budget.ms());
+    engine_.store().Query(collection_, OfKey(filter_, key), take, engine_.calls().budget());
     return found;
   }
 
@@ -154,9 +152,9 @@ ReadResult Read(const EnginePtr& engine, Collection& collection, const Key& key)
   if (auto closed = WhyClosed(*engine)) return Refused<ReadResult>(std::move(closed));
   KeyRead read(collection, key);
   if (engine->traits().reads_apart) {
-    engine->batcher().ExecuteApart(read.op);
+    engine->calls().batcher().ExecuteApart(read.op);
   } else {
-    engine->batcher().Execute(read.op);
+    engine->calls().batcher().Execute(read.op);
   }
   return read.TakeResult();
 }
@@ -166,10 +164,10 @@ void ReadAsync(const EnginePtr& engine, Collection& collection, Key key, ReadDon
     return RefuseLater<ReadResult>(*engine, std::move(closed), std::move(done));
   }
   const auto read = std::make_shared<KeyRead>(collection, std::move(key));
-  engine->reads().Submit(read->op,
-                         [read, done = std::move(done), background = engine->Background()] {
-                           done(read->TakeResult());
-                         });
+  engine->calls().reads().Submit(read->op,
+                                 [read, done = std::move(done), background = engine->Background()] {
+                                   done(read->TakeResult());
+                                 });
 }
 
 std::vector<ReadResult> ReadTogether(const EnginePtr& engine, std::vector<ReadSpec> specs) {
@@ -179,7 +177,7 @@ std::vector<ReadResult> ReadTogether(const EnginePtr& engine, std::vector<ReadSp
   for (ReadSpec& spec : specs) {
     ops.push_back(&reads.emplace_back(*spec.collection, std::move(spec.key)).op);
   }
-  engine->store().ReadTogether(ops, engine->options().call_budget.ms());
+  engine->store().ReadTogether(ops, engine->calls().budget());
   std::vector<ReadResult> results;
   for (KeyRead& read : reads) results.push_back(read.TakeResult());
   return results;
@@ -197,7 +195,7 @@ void SaveAsync(const EnginePtr& engine, SaveSpec spec, SaveDone done) {
 void ListLocks(const EnginePtr& engine, Collection& collection, const LockQuery& query,
                const std::function<void(LockRow&&)>& sink) {
   if (auto closed = WhyClosed(*engine)) closed->Throw();
-  const auto budget = engine->options().call_budget.ms();
+  const auto budget = engine->calls().budget();
   std::string after;
   do {
     LockPage page = engine->store().ListLocks(collection, query, after, budget);
@@ -223,7 +221,7 @@ std::vector<QueryRow> QueryAtOnce(const EnginePtr& engine, Collection& collectio
     rows.push_back(std::move(row));
     return true;
   };
-  engine->store().Query(collection, filter, take, engine->options().call_budget.ms());
+  engine->store().Query(collection, filter, take, engine->calls().budget());
   return rows;
 }
 
@@ -232,8 +230,8 @@ void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
   if (auto closed = WhyClosed(*engine)) {
     return RefuseLater<QueryResult>(*engine, std::move(closed), std::move(done));
   }
-  engine->queries().Run([engine, background = engine->Background(), &collection,
-                         filter = std::move(filter), done = std::move(done)] {
+  engine->calls().queries().Run([engine, background = engine->Background(), &collection,
+                                 filter = std::move(filter), done = std::move(done)] {
     QueryResult result;
     try {
       result.rows = QueryAtOnce(engine, collection, filter);

@@ -1,6 +1,6 @@
 #include "engine/verbs/holder_write.h"
 
-#include "engine/procedures/background_release.h"
+#include "engine/calls/background_release.h"
 
 namespace doclock::detail {
 namespace {
@@ -81,10 +81,10 @@ std::int64_t HolderWrite::Written(const ReadOp* look) noexcept {
   lease_->body = written_;
   if (keeps) {
     lease_->set_phase(Phase::kHeld);
-    engine_.Prolong(*lease_, sent_, write_.request.ttl);
+    engine_.leases().Prolong(*lease_, sent_, write_.request.ttl);
   } else {
     lease_->set_phase(Phase::kReleased);
-    engine_.keeper().Remove(*lease_);
+    engine_.leases().keeper().Remove(*lease_);
   }
   return lease_->version;
 }
@@ -95,18 +95,18 @@ FailurePtr HolderWrite::Refused() noexcept {
   const bool lost =
       status == OpStatus::kPending || status == OpStatus::kLost || status == OpStatus::kMissing;
   if (!lost) return FailureOf(write_);
-  engine_.Lose(*lease_);
+  engine_.leases().Lose(*lease_);
   return MakeFailure(Errc::kLost, *lease_->collection, lease_->key, "the lock of ",
                      " was lost; nothing was written");
 }
 
 void HolderWrite::Unknown() noexcept {
   lease_->set_phase(Phase::kInDoubt);
-  engine_.keeper().Remove(*lease_);
+  engine_.leases().keeper().Remove(*lease_);
   if (write_.request.next !=
       nullptr) {  // it may have been handed over to a waiter that will never know
-    ReleaseInBackground(engine_, *lease_->collection, lease_->key, next_.lock_id, next_.mode,
-                        engine_.Now() + next_.ttl, Ghost::kYes);
+    ReleaseInBackground(engine_.calls(), *lease_->collection, lease_->key, next_.lock_id,
+                        next_.mode, engine_.Now() + next_.ttl, Ghost::kYes);
   }
   engine_.events().InDoubt(*lease_->collection, lease_->key);
 }
@@ -120,13 +120,13 @@ void HolderWrite::End(bool failed) noexcept {
   if (write_.request.write == WriteKind::kCheckpoint) return;
   const bool kept = next != nullptr;
   engine_.waits().EndRelease(release_, std::move(next), over);
-  if (over && !kept) engine_.FreedForSearches(*lease_->collection);
+  if (over && !kept) engine_.waits().FreedForSearches(*lease_->collection);
 }
 
 LeasePtr HolderWrite::GrantToNext() noexcept {
   try {
-    return engine_.MakeLease(release_.next()->spec, lease_->key, next_, lease_->version,
-                             lease_->born, written_, sent_);
+    return engine_.leases().Make(release_.next()->spec, lease_->key, next_, lease_->version,
+                                 lease_->born, written_, sent_);
   } catch (...) {
     return nullptr;
   }

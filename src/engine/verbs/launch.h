@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "engine/calls/procedure.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
 
 namespace doclock::detail {
 
@@ -34,7 +34,7 @@ auto RunHere(const EnginePtr& engine, FailurePtr refusal, Args&&... args) {
   using Result = decltype(std::declval<Verb&>().Finish());
   if (refusal) return Refused<Result>(std::move(refusal));
   Verb verb(std::forward<Args>(args)...);
-  Run(*engine, verb);
+  Run(engine->calls(), verb);
   return verb.Finish();
 }
 
@@ -44,9 +44,10 @@ void RunOnWorkers(const EnginePtr& engine, FailurePtr refusal, Done done, Args&&
   using Result = decltype(std::declval<Verb&>().Finish());
   if (refusal) return RefuseLater<Result>(*engine, std::move(refusal), std::move(done));
   const auto verb = std::make_shared<Verb>(std::forward<Args>(args)...);
-  RunAsync(engine, verb, [verb, done = std::move(done), background = engine->Background()] {
-    done(verb->Finish());
-  });
+  RunAsync(engine->calls(), verb,
+           [engine, verb, done = std::move(done), background = engine->Background()] {
+             done(verb->Finish());
+           });
 }
 
 }  // namespace doclock::detail

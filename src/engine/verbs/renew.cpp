@@ -40,13 +40,13 @@ class RenewalProcedure : public Procedure {
   /// The lock's own deadline had passed, or the store does not know the lock any more.
   FailurePtr Lost() noexcept {
     lease_->set_phase(Phase::kHeld);
-    lease_->engine->Lose(*lease_);
+    lease_->engine->leases().Lose(*lease_);
     return Told(Errc::kLost, "the lock of ", " was lost");
   }
   /// The new lease may have begun, as late as now.
   void NoteLength() noexcept {
     lease_->NoteStoredUntil(lease_->engine->Now() + op_.request.ttl);
-    if (lease_->lost()) lease_->engine->GiveBackLost(*lease_);
+    if (lease_->lost()) lease_->engine->leases().GiveBackLost(*lease_);
   }
   /// See MakeFailure.
   [[nodiscard]] FailurePtr Told(Errc code, const char* before, const char* after) const noexcept {
@@ -87,7 +87,7 @@ class Renewing final : public RenewalProcedure {
       case OpStatus::kDone:
         lease_->set_phase(Phase::kHeld);
         lease_->set_ttl(op_.request.ttl);
-        return lease_->engine->Prolong(*lease_, sent_, op_.request.ttl) ? nullptr : Lost();
+        return lease_->engine->leases().Prolong(*lease_, sent_, op_.request.ttl) ? nullptr : Lost();
       case OpStatus::kPending:  // never sent: its deadline had passed
       case OpStatus::kLost:
       case OpStatus::kMissing:
@@ -122,10 +122,10 @@ class Detaching final : public RenewalProcedure {
     writing_.Done();
     switch (op_.status) {
       case OpStatus::kDone:
-        if (!lease_->engine->Prolong(*lease_, sent_, op_.request.ttl)) return Lost();
+        if (!lease_->engine->leases().Prolong(*lease_, sent_, op_.request.ttl)) return Lost();
         lease_->StopRenewing();
         lease_->set_phase(Phase::kDetached);
-        lease_->engine->keeper().Remove(*lease_);
+        lease_->engine->leases().keeper().Remove(*lease_);
         lease_->engine->events().Ended(*lease_, Ending::kOther);
         return nullptr;
       case OpStatus::kPending:  // never sent: its deadline had passed

@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "engine/procedures/background_release.h"
+#include "engine/calls/background_release.h"
 #include "engine/verbs/holder_write.h"
 #include "engine/verbs/launch.h"
-#include "engine/verbs/lone.h"
+#include "engine/verbs/write_procedure.h"
 
 namespace doclock::detail {
 namespace {
@@ -17,13 +17,13 @@ void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
   Engine& engine = *lease.engine;
   if (lease.phase() == Phase::kHeld && !lease.lost()) {
     lease.set_phase(Phase::kReleased);
-    engine.keeper().Remove(lease);
+    engine.leases().keeper().Remove(lease);
     engine.events().Ended(lease, EndingOf(lease, WriteKind::kRelease, Body()));
   } else if (lease.phase() != Phase::kInDoubt) {
     return;
   }
   // The store is unavailable: try until the lease ends there; no caller waits for it.
-  ReleaseInBackground(lease, lease.stored_until());
+  engine.leases().GiveBack(lease, lease.stored_until());
 }
 
 }  // namespace
@@ -50,11 +50,11 @@ void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDon
 void GiveBack(Grant grant) noexcept {
   if (!grant.lease || !grant.lease->engine->closed()) return;  // the Grant does it
   const LeasePtr lease = std::move(grant.lease);
-  ReleaseInBackground(*lease, lease->stored_until());
+  lease->engine->leases().GiveBack(*lease, lease->stored_until());
 }
 
 void Abandon(LeasePtr lease) noexcept {
-  if (!lease || !lease->ours() || lease->lost() || lease->engine->closed()) return;
+  if (!lease || !lease->engine->ours() || lease->lost() || lease->engine->closed()) return;
   if (!lease->BeginWrite()) return;  // it was released, or another operation is under way
   try {
     RunOnWorkers<Lone<HolderWrite>>(
@@ -63,7 +63,7 @@ void Abandon(LeasePtr lease) noexcept {
         WritingLease(lease), WriteKind::kRelease, Body(), true);
   } catch (...) {
     // Out of memory: the keeper tries again when it next looks at the lease.
-    lease->engine->keeper().Abandoned(*lease);
+    lease->engine->leases().keeper().Abandoned(*lease);
   }
 }
 

@@ -27,7 +27,7 @@ FailurePtr Unusable(const Lease& lease) noexcept {
   const auto told = [&](Errc code, const char* why) {
     return MakeFailure(code, *lease.collection, lease.key, "the lock of ", why);
   };
-  if (!lease.ours()) return told(Errc::kForked, " belongs to the parent process");
+  if (!lease.engine->ours()) return told(Errc::kForked, " belongs to the parent process");
   if (lease.lost()) return told(Errc::kLost, " was lost; nothing was written");
   return WhyClosed(*lease.engine);
 }
@@ -46,7 +46,7 @@ void WritingLease::Doubt() noexcept {
   if (!lease_) return;
   lease_->StopRenewing();
   lease_->set_phase(Phase::kInDoubt);
-  lease_->engine->keeper().Remove(*lease_);
+  lease_->engine->leases().keeper().Remove(*lease_);
   lease_->engine->events().InDoubt(*lease_->collection, lease_->key);
   lease_->engine->events().Ended(*lease_, Ending::kOther);
   lease_ = nullptr;

@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "engine/engine.h"
 #include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
@@ -44,17 +43,17 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     ++(release.shared_ ? waits.shares_releasing : waits.releasing);
   }
   if (turns != nullptr && waits.EndHold(lease)) return release;
-  if (!may_hand_over || waits.asking) return release;
+  if (!may_hand_over || waits.asking > 0) return release;
   const PendingPtr next = waits.Front();
   if (!next || next->shared()) return release;
   if (turns != nullptr) {
     // What cannot be granted there is refused to the waiter itself, by its own attempt.
     const AcquireSpec& spec = next->spec;
     if (spec.min_hold.count() > 0 || !spec.group.empty() || !spec.insert) return release;
-  } else if (lease.handovers >= engine_.options().max_handovers &&
-             engine_.store().traits().others_may_wait) {
+  } else if (lease.handovers >= calls_.options().max_handovers &&
+             calls_.store().traits().others_may_wait) {
     // The store's queue has its own order.
-    if (!engine_.store_has_queue()) waits.not_before = engine_.Now() + kStandBack;
+    if (!calls_.store_has_queue()) waits.not_before = calls_.Now() + kStandBack;
     return release;
   }
   waits.Claim(*next);
@@ -83,7 +82,7 @@ WaitTable::Release::~Release() {
 void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noexcept {
   if (!release.waits_) {
     // Callers that came meanwhile may have found it busy.
-    if (released && !lease) OnHint(*release.collection_, {release.hash_});
+    if (released && !lease) Wake(*release.collection_, release.hash_);
     return;
   }
   const KeyWaitsPtr waits = std::move(release.waits_);
@@ -99,16 +98,14 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
     if (release.marked_) --(release.shared_ ? waits->shares_releasing : waits->releasing);
     if (next) {
       ask = std::exchange(waits->again, false) || ask;
-      waits->Unclaim(*next);
       if (lease) {
         next->ticket = {};  // the hand-over has removed its entry
+        left = LeaveGranted(waits, *next);
+        lease->handovers = release.handovers_;
       } else {
+        waits->Unclaim(*next);
         ticket = waits->TakeTicketOfLeaver(*next);
       }
-    }
-    if (lease) {
-      left = LeaveGranted(waits, *next);
-      lease->handovers = release.handovers_;
     }
     ask = !lease && (ask || !waits->queue.empty());
     EraseIfIdle(shard, waits);
@@ -127,7 +124,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
   if (!ask) return;
   if (listed) return Pump(waits, true);
   // All waiters of this entry have left meanwhile; later ones wait in another entry.
-  OnHint(*release.collection_, {release.hash_});
+  Wake(*release.collection_, release.hash_);
 }
 
 }  // namespace doclock::detail

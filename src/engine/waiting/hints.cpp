@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/engine.h"
 #include "engine/runtime/insist.h"
+#include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
 namespace {
@@ -17,6 +17,9 @@ constexpr std::chrono::seconds kLinger{1};
 constexpr std::chrono::seconds kRefused{5};
 
 }  // namespace
+
+Hints::Hints(WaitTable& table)
+    : table_(table), subscribing_(std::make_shared<LimitedWork>(table.calls().runtime(), 1)) {}
 
 std::shared_ptr<Hints::Entry> Hints::EntryOf(Collection& collection) noexcept {
   const std::scoped_lock lock(mutex_);
@@ -36,7 +39,7 @@ void Hints::Enter(Collection& collection) {
   {
     const std::scoped_lock lock(entry->mutex);
     ++entry->waiters;
-    if (entry->requested || engine_.Now() < entry->not_before) return;
+    if (entry->requested || table_.calls().Now() < entry->not_before) return;
     entry->requested = true;
   }
   try {
@@ -48,19 +51,19 @@ void Hints::Enter(Collection& collection) {
 }
 
 void Hints::Request(Collection& collection, const std::shared_ptr<Entry>& entry) {
-  engine_.subscribing().Run([weak = engine_.weak_from_this(), entry, &collection] {
-    if (const auto engine = weak.lock()) engine->hints().Subscribe(collection, *entry);
+  subscribing_->Run([weak = table_.weak_from_this(), entry, &collection] {
+    if (const auto table = weak.lock()) table->hints().Subscribe(collection, *entry);
   });
 }
 
 void Hints::Subscribe(Collection& collection, Entry& entry) {
   {
     const std::scoped_lock lock(entry.subscribing);
-    if (entry.ended || engine_.closed()) return;
+    if (entry.ended || table_.calls().closed()) return;
     try {
-      entry.subscription = engine_.store().Watch(
-          collection, [weak = engine_.weak_from_this(), &collection](const LockHint& hint) {
-            if (const auto engine = weak.lock()) engine->Hear(collection, hint);
+      entry.subscription = table_.calls().store().Watch(
+          collection, [weak = table_.weak_from_this(), &collection](const LockHint& hint) {
+            if (const auto table = weak.lock()) table->Hear(collection, hint);
           });
       entry.heard = entry.subscription != nullptr;
     } catch (...) {
@@ -69,11 +72,11 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
     if (!entry.heard) {  // its waiters poll; one that comes later asks again
       const std::scoped_lock guard(entry.mutex);
       entry.requested = false;
-      entry.not_before = engine_.Now() + kRefused;
+      entry.not_before = table_.calls().Now() + kRefused;
       return;
     }
   }
-  engine_.Hear(collection, {});
+  table_.Hear(collection, {});
 }
 
 void Hints::Leave(Collection& collection) noexcept {
@@ -83,17 +86,19 @@ void Hints::Leave(Collection& collection) noexcept {
   if (--entry->waiters > 0 || entry->linger) return;
   // Out of memory the subscription is kept until the next waiter leaves.
   entry->linger = Insist([&] {
-    engine_.runtime().Schedule(engine_.Now() + kLinger, [weak = engine_.weak_from_this(), entry] {
-      if (const auto engine = weak.lock()) engine->hints().EndOnWorker(entry);
-    });
+    table_.calls().runtime().Schedule(table_.calls().Now() + kLinger,
+                                      [weak = table_.weak_from_this(), entry] {
+                                        if (const auto table = weak.lock())
+                                          table->hints().EndOnWorker(entry);
+                                      });
   });
 }
 
 void Hints::EndOnWorker(const std::shared_ptr<Entry>& entry) noexcept {
   // Ending a subscription may wait for a hint under way: not on the engine's thread.
   const bool started = Insist([&] {
-    engine_.subscribing().Run([weak = engine_.weak_from_this(), entry] {
-      if (const auto engine = weak.lock()) engine->hints().EndIfIdle(entry);
+    subscribing_->Run([weak = table_.weak_from_this(), entry] {
+      if (const auto table = weak.lock()) table->hints().EndIfIdle(entry);
     });
   });
   if (started) return;

@@ -7,19 +7,20 @@
 
 #include "doclock/runtime.h"
 #include "doclock/store.h"
+#include "engine/runtime/limited_work.h"
 
 namespace doclock::detail {
 
-class Engine;
+class WaitTable;
 
 /// Subscribes to a store's hints while there are waiters: one subscription per collection, kept a
 /// moment longer than needed. Thread-safe.
 class Hints {
  public:
-  explicit Hints(Engine& engine) : engine_(engine) {}
+  explicit Hints(WaitTable& table);
 
   /// Adds a waiter in this collection. If needed, a worker subscribes, which may take as long as a
-  /// call of the store. When it has, the engine gets a hint for the whole collection, so that a
+  /// call of the store. When it has, the table gets a hint for the whole collection, so that a
   /// lock which was freed before is not missed.
   void Enter(Collection& collection);
   /// Removes a waiter.
@@ -53,7 +54,8 @@ class Hints {
   void EndOnWorker(const std::shared_ptr<Entry>& entry) noexcept;
   void EndIfIdle(const std::shared_ptr<Entry>& entry);
 
-  Engine& engine_;
+  WaitTable& table_;
+  const std::shared_ptr<LimitedWork> subscribing_;  ///< Begins and ends one at a time, in order.
   std::mutex mutex_;
   std::map<Collection*, std::shared_ptr<Entry>> entries_;
 };

@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "engine/engine.h"
-#include "engine/failure.h"
-#include "engine/holder_text.h"
+#include "engine/calls/background_release.h"
+#include "engine/calls/failure.h"
+#include "engine/calls/holder_text.h"
 #include "engine/leases/lease.h"
 #include "engine/leases/probation.h"
-#include "engine/procedures/background_release.h"
 #include "engine/waiting/queue_times.h"
+#include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
 namespace {
@@ -36,6 +36,7 @@ std::string WhyNot(Errc code, const std::string& what, const Failure* last) {
 }
 
 FailurePtr NoAnswer(const PendingAcquire& waiter) {
+  if (waiter.search()) return waiter.NoAnswer();
   return MakeFailure(Errc::kUnavailable, *waiter.spec.collection, waiter.spec.key, "",
                      " could not be used: the store gave no answer within the time to wait");
 }
@@ -60,6 +61,7 @@ Waiters TakeQueued(KeyWaits& waits, const Condition& condition) noexcept {
 }  // namespace
 
 FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) noexcept {
+  if (waiter.search()) return NothingFree(waiter.spec, code);
   return FilledFailure(code, [&](Failure& failure) {
     if (last) {
       failure.holder = last->holder;
@@ -83,16 +85,17 @@ void KeyWaits::LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept {
   if (waiter.fail_fast()) {
     --failing_fast;
   } else {
-    engine.hints().Leave(*collection);
+    table.hints().Leave(*collection);
   }
   left.splice(left.end(), queue, waiter.where);
 }
 
 PendingPtr KeyWaits::Front() noexcept {
-  while (!queue.empty()) {
-    const PendingPtr front = queue.front();
-    if (!front->settled()) return front;
-    Leave(*front);  // it was cancelled on its way here
+  for (auto next = queue.begin(); next != queue.end();) {
+    const PendingPtr waiter = *next++;
+    if (waiter->queue_state != PendingAcquire::QueueState::kQueued) continue;
+    if (!waiter->settled()) return waiter;
+    Leave(*waiter);  // it was cancelled on its way here
   }
   return nullptr;
 }
@@ -105,22 +108,24 @@ PendingPtr KeyWaits::FindMeant(const GrantSeen& seen) noexcept {
 }
 
 void KeyWaits::Claim(PendingAcquire& waiter) noexcept {
-  asking = true;
+  ++asking;
   again = false;
   told.reset();
-  asked_when = engine.Now();
+  asked_when = table.calls().Now();
   waiter.queue_state = PendingAcquire::QueueState::kClaimed;
+  if (wanted) table.calls().runtime().Cancel(std::exchange(timer, 0));  // its answer sets another
 }
 
 void KeyWaits::Unclaim(PendingAcquire& waiter) noexcept {
-  asking = false;
+  --asking;
   if (waiter.queue_state == PendingAcquire::QueueState::kClaimed) {
     waiter.queue_state = PendingAcquire::QueueState::kQueued;
   }
 }
 
 void KeyWaits::LeaveGranted(PendingAcquire& waiter) noexcept {
-  asking = again = false;
+  --asking;
+  again = false;
   last = WithoutText(Errc::kBusy);  // only its code is asked for
   Leave(waiter);
 }
@@ -138,7 +143,7 @@ bool KeyWaits::MustHold(const PendingAcquire& front, bool released) const noexce
 }
 
 bool KeyWaits::others_turn() const noexcept {
-  return collection->turns() != nullptr && engine.Now() < not_before;
+  return collection->turns() != nullptr && table.calls().Now() < not_before;
 }
 
 TimePoint KeyWaits::EntryUntil() const noexcept {
@@ -151,7 +156,7 @@ TimePoint KeyWaits::EntryUntil() const noexcept {
 
 bool KeyWaits::EndHold(const Lease& lease) noexcept {
   const Turns& turns = *collection->turns();
-  const TimePoint now = engine.Now();
+  const TimePoint now = table.calls().Now();
   // It may have been granted within a turn, to a caller that only tries: the rest comes now.
   const auto rest = std::min<std::chrono::nanoseconds>(not_before - lease.granted, turns.length);
   const bool is_first = given_up == TimePoint::min();
@@ -205,7 +210,7 @@ TimePoint KeyWaits::NextInTurn() noexcept {
     next = waiter.last_call();
     first = it;
   }
-  if (first == queue.end() || engine.Now() < next) return next;
+  if (first == queue.end() || table.calls().Now() < next) return next;
   queue.splice(queue.begin(), queue, first);
   return next;
 }
@@ -213,7 +218,7 @@ TimePoint KeyWaits::NextInTurn() noexcept {
 FailurePtr KeyWaits::WhyEnded(const PendingAcquire& waiter, Errc code) const noexcept {
   if (code == Errc::kTimedOut) {
     if (last && last->code == Errc::kUnavailable) return CopyOf(*last);  // it names the cause
-    const bool silent = asking && engine.Now() - asked_when >= kSilence;
+    const bool silent = asking > 0 && table.calls().Now() - asked_when >= kSilence;
     if (silent || AwaitsFirstAnswer()) return NoAnswer(waiter);
   }
   return BusyFailure(waiter, code, last.get());
@@ -221,7 +226,7 @@ FailurePtr KeyWaits::WhyEnded(const PendingAcquire& waiter, Errc code) const noe
 
 Waiters KeyWaits::TakeOverdue() noexcept {
   if (!std::exchange(overdue, false)) return {};
-  return TakeQueued(*this, [now = engine.Now()](const PendingAcquire& waiter) {
+  return TakeQueued(*this, [now = table.calls().Now()](const PendingAcquire& waiter) {
     return !waiter.fail_fast() && waiter.deadline <= now;
   });
 }
@@ -229,8 +234,8 @@ Waiters KeyWaits::TakeOverdue() noexcept {
 bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept {
   if (!ticket.entered) return false;
   const AcquireSpec& spec = waiter.spec;
-  LeaveInBackground(*waiter.engine, *spec.collection, spec.key, ticket.id,
-                    waiter.engine->Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
+  LeaveInBackground(waiter.table->calls(), *spec.collection, spec.key, ticket.id,
+                    waiter.table->calls().Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
   return true;
 }
 

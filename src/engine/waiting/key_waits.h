@@ -9,26 +9,35 @@
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
 #include "engine/waiting/pending_acquire.h"
+#include "engine/waiting/search.h"
 
 namespace doclock::detail {
 
 using Waiters = std::list<PendingPtr>;
 
-/// The waiters of one key, first come, first served. Guarded by the mutex of its shard in the
-/// WaitTable. At most one of them is claimed: `asking`.
+/// The waiters for one document, or for any that matches one filter, first come, first served.
+/// Guarded by the mutex of its shard in the WaitTable. For a document at most one of them is
+/// claimed, for a filter as many as the store takes at once: `asking`.
 struct KeyWaits {
-  KeyWaits(Engine& e, Collection& c, const Key& k, std::size_t key_hash)
-      : engine(e), collection(&c), key(k), hash(key_hash) {}
+  /// `search`: null for the document of this key; else what it looks for.
+  KeyWaits(WaitTable& t, Collection& c, const Key& k, std::size_t key_hash,
+           const AcquireSpec* search)
+      : table(t),
+        collection(&c),
+        key(k),
+        hash(key_hash),
+        wanted(search ? std::optional(*search) : std::nullopt) {}
 
-  Engine& engine;
+  WaitTable& table;
   Collection* const collection;
   const Key key;
   const std::size_t hash;
+  const std::optional<AcquireSpec> wanted;  ///< None: for a document.
   Waiters queue;
   int failing_fast = 0;      ///< Callers in the queue that do not wait.
   int releasing = 0;         ///< Marked releases under way: of an exclusive lock,
   int shares_releasing = 0;  ///< and of shares.
-  bool asking = false;       ///< An attempt or a hand-over for a claimed waiter is under way.
+  int asking = 0;            ///< Attempts or hand-overs for claimed waiters under way.
   bool again = false;        ///< A hint or a release came meanwhile: ask again at once.
   bool overdue = false;      ///< The time of some is over, and they wait for the first answer.
   TimePoint not_before{};    ///< Standing back until then.
@@ -46,7 +55,7 @@ struct KeyWaits {
 
   /// Needs neither queue nor entry any more, unless EntryUntil says so?
   [[nodiscard]] bool idle() const noexcept {
-    return queue.empty() && releasing == 0 && shares_releasing == 0 && !asking;
+    return queue.empty() && releasing == 0 && shares_releasing == 0 && asking == 0;
   }
   /// Is it the turn of other processes, which poll?
   [[nodiscard]] bool others_turn() const noexcept;
@@ -59,7 +68,10 @@ struct KeyWaits {
   bool EndHold(const Lease& lease) noexcept;
   void Leave(PendingAcquire& waiter) noexcept;
   void LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept;
-  /// The first waiter that still wants the lock; null if there is none.
+  [[nodiscard]] bool IsFor(const Key& document, const AcquireSpec* search) const {
+    return wanted ? search && WantsTheSame(*wanted, *search) : !search && key == document;
+  }
+  /// The first waiter that still wants the lock, and is not claimed; null if there is none.
   PendingPtr Front() noexcept;
   /// The waiter whom a hint means; null: none here.
   PendingPtr FindMeant(const GrantSeen& seen) noexcept;
@@ -86,7 +98,7 @@ struct KeyWaits {
   Waiters TakeFailFastWriters() noexcept;
   /// Is the store, or a release of this process, about to give the first answer for this key?
   [[nodiscard]] bool AwaitsFirstAnswer() const noexcept {
-    return !last && (asking || releasing > 0 || shares_releasing > 0);
+    return !last && (asking > 0 || releasing > 0 || shares_releasing > 0);
   }
   /// The waiters whose time is over, once there is an answer.
   Waiters TakeOverdue() noexcept;

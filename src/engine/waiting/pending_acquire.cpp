@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/engine.h"
-#include "engine/failure.h"
+#include "engine/calls/failure.h"
 #include "engine/runtime/insist.h"
-#include "engine/waiting/pending_set.h"
+#include "engine/waiting/search.h"
+#include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
 namespace {
@@ -24,28 +24,28 @@ TimePoint DeadlineAfter(TimePoint now, Duration wait) {
 
 }  // namespace
 
-PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
+PendingAcquire::PendingAcquire(std::shared_ptr<WaitTable> waits, AcquireSpec wish, Target what,
                                AcquireDone when_done, TimePoint now)
-    : engine(std::move(owner)),
+    : table(std::move(waits)),
       spec(std::move(wish)),
       target(what),
-      hash(spec.key.Hash()),
+      hash(search() ? HashOfSearches(*spec.collection) : spec.key.Hash()),
       started(now),
       deadline(DeadlineAfter(now, spec.wait)),
       done_(std::move(when_done)) {}
 
 PendingAcquire::~PendingAcquire() {
   // In a forked child the mutex may stay locked forever.
-  if (engine->ours()) engine->pendings().Remove(*this);
+  if (table->calls().ours()) table->pendings().Remove(*this);
 }
 
 bool PendingAcquire::uses_store_queue() const noexcept {
-  if (!engine->store_has_queue() || spec.collection->turns() != nullptr || fail_fast())
+  if (!table->calls().store_has_queue() || spec.collection->turns() != nullptr || fail_fast())
     return false;
   if (ticket.entered) return true;
   // In milliseconds: a wait may be longer than nanoseconds can count.
   const auto cost = std::chrono::floor<std::chrono::milliseconds>(kQueueingCost * first_answer);
-  return spec.wait.ms() > cost && engine->Now() < deadline;
+  return spec.wait.ms() > cost && table->calls().Now() < deadline;
 }
 
 bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
@@ -53,15 +53,16 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
     GiveBack(std::move(result.grant));  // it may have been granted just before the engine closed
     return false;
   }
-  engine->events().WaitEnded(told_, *spec.collection, spec.key);
+  table->leases().events().WaitEnded(told_, *spec.collection, spec.key);
   if (result.grant.lease) {
-    engine->events().Granted(*result.grant.lease, engine->Now() - started, handed_over);
+    table->leases().events().Granted(*result.grant.lease, table->calls().Now() - started,
+                                     handed_over);
   } else if (result.failure && !once &&
              (result.failure->code == Errc::kBusy || result.failure->code == Errc::kTimedOut ||
               result.failure->code == Errc::kCancelled)) {
-    engine->events().Busy(*spec.collection, spec.key, *result.failure);
+    table->leases().events().Busy(*spec.collection, spec.key, *result.failure);
   }
-  engine->runtime().Cancel(clock_.exchange(0));
+  table->calls().runtime().Cancel(clock_.exchange(0));
   const AcquireDone done = std::move(done_);
   done(std::move(result));
   return true;
@@ -69,42 +70,40 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
 
 void PendingAcquire::Forget() noexcept {
   if (settled_.exchange(true, std::memory_order_acq_rel)) return;
-  engine->events().WaitEnded(told_, *spec.collection, spec.key);
-  engine->runtime().Cancel(clock_.exchange(0));
+  table->leases().events().WaitEnded(told_, *spec.collection, spec.key);
+  table->calls().runtime().Cancel(clock_.exchange(0));
 }
 
 void PendingAcquire::BeginWaiting(std::optional<int> ahead) noexcept {
-  if (!fail_fast()) engine->events().Waiting(told_, *spec.collection, spec.key, ahead);
+  if (!fail_fast()) table->leases().events().Waiting(told_, *spec.collection, spec.key, ahead);
 }
 
 void PendingAcquire::StartClock() {
   if (fail_fast() || deadline == TimePoint::max()) return;
-  if (clock_ == 0 || engine->Now() >= deadline) SetClock(deadline);
+  if (clock_ == 0 || table->calls().Now() >= deadline) SetClock(deadline);
 }
 
 void PendingAcquire::SetClock(TimePoint when) {
-  const auto timer = engine->runtime().Schedule(when, [weak = weak_from_this()] {
+  const auto timer = table->calls().runtime().Schedule(when, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->TimeIsUp();
   });
-  engine->runtime().Cancel(clock_.exchange(timer));
-  if (settled()) engine->runtime().Cancel(clock_.exchange(0));
+  table->calls().runtime().Cancel(clock_.exchange(timer));
+  if (settled()) table->calls().runtime().Cancel(clock_.exchange(0));
 }
 
 bool PendingAcquire::WaitForFirstAnswer() noexcept {
   const TimePoint latest = started + kFirstAnswer;
-  return engine->Now() < latest && Insist([&] { SetClock(latest); });
+  return table->calls().Now() < latest && Insist([&] { SetClock(latest); });
 }
 
 void PendingAcquire::TimeIsUp() noexcept {
-  const bool goes_on = target == Target::kDocument ? engine->waits().AwaitsFirstAnswer(*this)
-                                                   : !answered && WaitForFirstAnswer();
-  if (goes_on) return;
+  if (table->AwaitsFirstAnswer(*this)) return;
   if (answered) return End(Errc::kTimedOut);
   Settle({.failure = NoAnswer(), .grant = {}});
 }
 
 FailurePtr PendingAcquire::NoAnswer() const noexcept {
-  if (target == Target::kDocument) {
+  if (!search()) {
     return MakeFailure(Errc::kUnavailable, *spec.collection, spec.key,
                        "the store was asked whether ", " is free, and gave no answer in time");
   }
@@ -114,12 +113,6 @@ FailurePtr PendingAcquire::NoAnswer() const noexcept {
   });
 }
 
-void PendingAcquire::End(Errc code) noexcept {
-  if (target == Target::kDocument) {
-    engine->waits().End(*this, code);
-  } else {
-    engine->searches().End(*this, code);
-  }
-}
+void PendingAcquire::End(Errc code) noexcept { table->End(*this, code); }
 
 }  // namespace doclock::detail

@@ -13,10 +13,12 @@
 #include "doclock/clock.h"
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
-#include "engine/told_pair.h"
+#include "engine/leases/told_pair.h"
 #include "engine/waiting/queue_ticket.h"
 
 namespace doclock::detail {
+
+class WaitTable;
 
 /// How long the first answer of the store may take, even if the wait is shorter.
 inline constexpr std::chrono::seconds kFirstAnswer{1};
@@ -30,7 +32,7 @@ inline constexpr std::chrono::milliseconds kLastCall{100};
 /// A caller that waits for a lock, blocked or not. It is settled exactly once: granted, refused,
 /// timed out or cancelled. The thread that brings a grant too late releases it.
 ///
-/// Of one that waits for a document, guarded by its shard's mutex:
+/// Guarded by its shard's mutex:
 ///
 ///   kNotQueued --Enqueue--> kQueued --Claim: it is the first, and asks, or a release hands over-->
 ///   kClaimed --Unclaim: busy--> kQueued, or --LeaveGranted, its end, or a failure--> kNotQueued
@@ -45,13 +47,13 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   /// Waits for the document named in the request, or for any that matches its filter.
   enum class Target : std::uint8_t { kDocument, kAnyMatch };
 
-  PendingAcquire(EnginePtr engine, AcquireSpec wish, Target target, AcquireDone when_done,
-                 TimePoint now);
+  PendingAcquire(std::shared_ptr<WaitTable> table, AcquireSpec wish, Target target,
+                 AcquireDone when_done, TimePoint now);
   PendingAcquire(const PendingAcquire&) = delete;
   PendingAcquire& operator=(const PendingAcquire&) = delete;
   ~PendingAcquire();
 
-  const EnginePtr engine;
+  const std::shared_ptr<WaitTable> table;
   const AcquireSpec spec;
   const Target target;
   const std::size_t hash;
@@ -61,19 +63,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   bool registered = false;  ///< It is in the PendingSet, whose mutex guards this.
   /// Its position in the queue, unless it is in none. Guarded by the shard's mutex.
   std::list<std::shared_ptr<PendingAcquire>>::iterator where{};
-  /// Of a search: its next poll, and the reason why its last attempt did not reach the store.
-  /// Guarded by NextSearches' mutex.
-  Runtime::TimerId poll = 0;
-  FailurePtr outage;
-  /// Of a search: since when the store has owed it an answer. Guarded likewise.
-  std::optional<TimePoint> asked_when;
   /// It is one attempt, whatever its time to wait: its caller goes on by other means, so the
   /// Observer is told of a grant alone.
   bool once = false;
-  bool subscribed = false;  ///< A search is known to Hints. Guarded by the searches' mutex.
-  /// Of a search, guarded likewise: the number of the hint that woke it (0: none did), and of the
-  /// last hint that had come when it asked the store.
-  std::uint64_t hint = 0, heard = 0;
   /// It has asked in the others' turn (KeyWaits::NextInTurn). Guarded by the shard's mutex.
   bool asks_in_turn = false;
   /// Set when it stands in a queue. The queue then knows the store's last answer and the reason why
@@ -85,6 +77,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   Uuid upsert_id{};
   QueueTicket ticket;
 
+  /// What it looks for; null: it waits for a document.
+  [[nodiscard]] const AcquireSpec* search() const noexcept {
+    return target == Target::kAnyMatch ? &spec : nullptr;
+  }
   [[nodiscard]] bool shared() const noexcept { return spec.mode == LockMode::kShared; }
   /// Did an attempt of this caller, whose reply was lost, create the document?
   [[nodiscard]] bool IsMadeByIt(const Uuid& born) const noexcept {
@@ -113,7 +109,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   /// releases what it gets. Does nothing if it was called before, unless that time is over.
   void StartClock();
   /// Its time to wait is over, but the store may take a second for its first answer: settles it
-  /// then. False: that second is over too, or memory is out. Needs the shard's lock for a document.
+  /// then. False: that second is over too, or memory is out. Needs the shard's lock.
   [[nodiscard]] bool WaitForFirstAnswer() noexcept;
 
   /// The store was asked, and did not answer in time.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
 
@@ -30,8 +30,8 @@ void PendingSet::Close() noexcept {
     if (!waiter) continue;
     if (!waiter->fail_fast()) {
       waiter->End(Errc::kCancelled);
-    } else if (waiter->target == PendingAcquire::Target::kDocument) {
-      waiter->engine->waits().EndIfQueued(*waiter);
+    } else {
+      waiter->table->EndIfQueued(*waiter);
     }
   }
 }

@@ -5,34 +5,40 @@
 #include <utility>
 #include <vector>
 
-#include "engine/engine.h"
-#include "engine/procedures/acquire_procedure.h"
 #include "engine/runtime/insist.h"
 #include "engine/runtime/jitter.h"
+#include "engine/waiting/acquire_procedure.h"
 #include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
 namespace {
 
-bool MayPass(const Failure& failure) {
-  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
+/// Hints may be lost, and a store may free the locks of a process that died.
+constexpr std::chrono::milliseconds kLongestSleep = std::chrono::seconds(1);
+
+bool MayPass(const PendingAcquire& waiter, const Failure& failure) {
+  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable ||
+         (waiter.search() && failure.code == Errc::kNotFound);
 }
 
 }  // namespace
 
 struct WaitTable::Attempt {
-  Attempt(Engine& engine, KeyWaitsPtr of, PendingPtr who, TimePoint give_up)
+  Attempt(LeaseBook& leases, KeyWaitsPtr of, PendingPtr who, TimePoint give_up)
       : waits(std::move(of)),
         waiter(std::move(who)),
-        procedure(engine, waiter->spec, give_up, waiter->upsert_id,
+        procedure(leases, waiter->spec, give_up, waiter->upsert_id,
                   waiter->uses_store_queue() ? &waiter->ticket : nullptr) {}
   KeyWaitsPtr waits;
   PendingPtr waiter;
   AcquireProcedure procedure;
 };
 
-WaitTable::WaitTable(Engine& engine)
-    : engine_(engine), shards_(std::make_unique<std::array<Shard, kShards>>()) {}
+WaitTable::WaitTable(std::shared_ptr<LeaseBook> leases)
+    : leases_(std::move(leases)),
+      calls_(leases_->calls()),
+      hints_(*this),
+      shards_(std::make_unique<std::array<Shard, kShards>>()) {}
 
 WaitTable::~WaitTable() = default;
 
@@ -41,18 +47,18 @@ WaitTable::Shard& WaitTable::ShardOf(std::size_t hash) noexcept {
 }
 
 KeyWaitsPtr WaitTable::FindKey(Shard& shard, const Collection& collection, const Key& key,
-                               std::size_t hash) {
+                               std::size_t hash, const AcquireSpec* search) {
   const auto [begin, end] = shard.keys.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    if (it->second->collection == &collection && it->second->key == key) return it->second;
+    if (it->second->collection == &collection && it->second->IsFor(key, search)) return it->second;
   }
   return nullptr;
 }
 
 KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collection, const Key& key,
-                                    std::size_t hash) {
-  if (auto found = FindKey(shard, collection, key, hash)) return found;
-  auto waits = std::make_shared<KeyWaits>(engine_, collection, key, hash);
+                                    std::size_t hash, const AcquireSpec* search) {
+  if (auto found = FindKey(shard, collection, key, hash, search)) return found;
+  auto waits = std::make_shared<KeyWaits>(*this, collection, key, hash, search);
   shard.keys.emplace(hash, waits);
   shard.count.fetch_add(1, std::memory_order_release);
   return waits;
@@ -62,11 +68,11 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
   if (!waits->idle() || !waits->listed) return;
   // The timer erases it.
   const TimePoint until = waits->EntryUntil();
-  if (engine_.Now() < until && !engine_.closed() && SleepUntil(waits, until)) {
+  if (calls_.Now() < until && !calls_.closed() && SleepUntil(waits, until)) {
     waits->last.reset();  // no answer to those who come later
     return;
   }
-  engine_.runtime().Cancel(std::exchange(waits->timer, 0));
+  calls_.runtime().Cancel(std::exchange(waits->timer, 0));
   const auto [begin, end] = shard.keys.equal_range(waits->hash);
   shard.keys.erase(std::find_if(begin, end, [&](auto& entry) { return entry.second == waits; }));
   waits->listed = false;
@@ -75,9 +81,9 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
 
 bool WaitTable::EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept {
   // A shorter wait could end before the store answers that the lock is free.
-  if (!engine_.store_has_queue() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer)
+  if (!calls_.store_has_queue() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer)
     return false;
-  return engine_.met_queues().Knows(hash, engine_.Now());
+  return calls_.met_queues().Knows(hash, calls_.Now());
 }
 
 bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
@@ -94,13 +100,13 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   Waiters node{waiter};
   // The lock may be free: then nobody is told of a wait. AfterAttempt tells it, if it is busy.
-  const bool perhaps_free = !why && EntersAtOnce(waiter->spec, waiter->hash);
+  const bool perhaps_free = waiter->search() || (!why && EntersAtOnce(waiter->spec, waiter->hash));
   if (why && why->code == Errc::kBusy) {
     waiter->first_answer =
-        std::min<std::chrono::nanoseconds>(engine_.Now() - waiter->started, kFirstAnswer);
+        std::min<std::chrono::nanoseconds>(calls_.Now() - waiter->started, kFirstAnswer);
   }
   if (!perhaps_free) waiter->BeginWaiting(why ? why->waiting : std::nullopt);
-  if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
+  if (!waiter->fail_fast()) hints_.Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;
   bool ask = true;
@@ -108,7 +114,8 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   try {
     const std::scoped_lock lock(shard.mutex);
     waiter->StartClock();
-    waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
+    waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash,
+                         waiter->search());
     if (why) waits->last = std::move(why);
     first = waits->queue.empty() && waits->releasing == 0 && waits->shares_releasing == 0;
     // The first waiter has asked already and sleeps until there is a reason to ask again.
@@ -119,11 +126,11 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     waiter->queue_state = PendingAcquire::QueueState::kQueued;
     waiter->answered = true;
   } catch (...) {
-    if (!waiter->fail_fast()) engine_.hints().Leave(*waiter->spec.collection);
+    if (!waiter->fail_fast()) hints_.Leave(*waiter->spec.collection);
     throw;
   }
   if (perhaps_free && !first) waiter->BeginWaiting();
-  if (engine_.closed()) return End(*waiter, Errc::kCancelled);
+  if (calls_.closed()) return End(*waiter, Errc::kCancelled);
   if (ask) Pump(waits);
 }
 
@@ -131,7 +138,7 @@ bool WaitTable::AwaitsFirstAnswer(PendingAcquire& waiter) noexcept {
   Shard& shard = ShardOf(waiter.hash);
   const std::scoped_lock lock(shard.mutex);
   if (!waiter.answered) return waiter.WaitForFirstAnswer();
-  const auto waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
+  const auto waits = FindKey(shard, waiter);
   if (!waits || !waits->AwaitsFirstAnswer() || !waiter.WaitForFirstAnswer()) return false;
   return waits->overdue = true;
 }
@@ -144,7 +151,7 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
   QueueTicket ticket;
   {
     const std::scoped_lock lock(shard.mutex);
-    waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
+    waits = FindKey(shard, waiter);
     failure = waits ? waits->WhyEnded(waiter, code) : BusyFailure(waiter, code, nullptr);
     if (waits) {
       // An attempt under way for it releases what it gets, and leaves the store's queue. It may be
@@ -157,7 +164,7 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
   }
   waiter.Settle({.failure = std::move(failure), .grant = {}});
   if (!LeaveStoreQueue(waiter, ticket)) return;
-  if (!engine_.closed()) Pump(waits);  // the next one places an entry of its own
+  if (!calls_.closed()) Pump(waits);  // the next one places an entry of its own
 }
 
 void WaitTable::EndIfQueued(PendingAcquire& waiter) noexcept {
@@ -172,7 +179,7 @@ bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
   if (waits->timer != 0 && waits->timer_when <= when) return true;
   return Insist([&] {
     const auto timer =
-        engine_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
+        calls_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
           const auto due = weak.lock();
           const auto self = table.lock();
           if (!due || !self) return;
@@ -182,7 +189,7 @@ bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
           }
           self->Pump(due);
         });
-    engine_.runtime().Cancel(std::exchange(waits->timer, timer));
+    calls_.runtime().Cancel(std::exchange(waits->timer, timer));
     waits->timer_when = when;
   });
 }
@@ -195,23 +202,36 @@ Waiters WaitTable::SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexce
 }
 
 TimePoint WaitTable::NextLook(const Failure* why) const noexcept {
-  const TimePoint now = engine_.Now();
-  return NextLook(why, now + Jitter(engine_.options().poll_min, engine_.options().poll_max));
+  const TimePoint now = calls_.Now();
+  return NextLook(why, now + Jitter(calls_.options().poll_min, calls_.options().poll_max));
 }
 
-TimePoint WaitTable::NextLookInQueue(const Attempt& attempt, const Failure* why) const noexcept {
-  const std::chrono::milliseconds refresh = RefreshAfter(attempt.waiter->spec.ttl);
-  const TimePoint latest = engine_.Now() + Jitter(refresh * 3 / 4, refresh);
+TimePoint WaitTable::NextLookInQueue(const PendingAcquire& waiter, int queued_behind,
+                                     const Failure* why) noexcept {
+  const std::chrono::milliseconds refresh = RefreshAfter(waiter.spec.ttl);
+  const TimePoint latest = calls_.Now() + Jitter(refresh * 3 / 4, refresh);
   // The store gives a hint to the one whose turn it is. Without hints it polls as ever.
-  const bool heard = engine_.hints().Heard(*attempt.waits->collection);
+  const bool heard = hints_.Heard(*waiter.spec.collection);
   const TimePoint next = heard ? latest : std::min(latest, NextLook(nullptr));
   // The first in the queue is the one to take over a lock that is over. The second takes over from
   // a first that died: `why` tells when that entry is over.
-  return NextLook(attempt.procedure.queued_behind().value_or(2) <= 1 ? why : nullptr, next);
+  return NextLook(queued_behind <= 1 ? why : nullptr, next);
+}
+
+TimePoint WaitTable::NextSearch(Collection& collection, const Failure& why) noexcept {
+  std::chrono::milliseconds pause = Jitter(calls_.options().poll_min, calls_.options().poll_max);
+  if (why.code == Errc::kNotFound && why.remaining) {
+    // The store tells all that ends, and gives a hint of all that is written.
+    if (hints_.Heard(collection)) {
+      pause = std::max(pause, Jitter(kLongestSleep * 3 / 4, kLongestSleep));
+    }
+    pause = std::min(pause, std::max(*why.remaining, std::chrono::milliseconds(1)));
+  }
+  return calls_.Now() + pause;
 }
 
 TimePoint WaitTable::NextLook(const Failure* why, TimePoint next) const noexcept {
-  const TimePoint now = engine_.Now();
+  const TimePoint now = calls_.Now();
   // Compared in milliseconds: a lock may be closed for longer than nanoseconds can count.
   const auto poll = std::chrono::floor<std::chrono::milliseconds>(next - now);
   if (!why || !why->remaining || *why->remaining >= poll) return next;
@@ -220,28 +240,33 @@ TimePoint WaitTable::NextLook(const Failure* why, TimePoint next) const noexcept
 
 void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
   PendingPtr waiter;
+  bool answered = false;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     if (waits->queue.empty()) return EraseIfIdle(ShardOf(waits->hash), waits);
     if (waits->releasing > 0) return;
-    if (waits->asking) {
+    if (waits->asking >= MostAsking(*waits)) {
       waits->again = true;
       return;
     }
     // A caller that asks only once does not stand back: it would wait.
-    if (engine_.Now() < waits->not_before && !waits->BringFailFastForward()) {
+    if (calls_.Now() < waits->not_before && !waits->BringFailFastForward()) {
       const bool turn = waits->others_turn();
       const TimePoint next = turn ? waits->NextInTurn() : waits->not_before;
-      if (engine_.Now() < next && SleepUntil(waits, next)) return;
+      if (calls_.Now() < next && SleepUntil(waits, next)) return;
     }
     waiter = waits->Front();
-    if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
+    if (!waiter) {
+      waits->again = waits->asking > 0;
+      return EraseIfIdle(ShardOf(waits->hash), waits);
+    }
     if (waits->MustHold(*waiter, released)) return;
-    if (engine_.Now() < waits->not_before) waiter->asks_in_turn = true;
+    if (calls_.Now() < waits->not_before) waiter->asks_in_turn = true;
     waits->Claim(*waiter);
+    answered = waits->last != nullptr;
   }
   try {
-    StartAttempt(waits, waiter);
+    waits->wanted ? StartSearch(waits, waiter, answered) : StartAttempt(waits, waiter);
   } catch (...) {
     Unclaim(waits, *waiter);  // the store is asked again later
   }
@@ -262,51 +287,70 @@ void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexce
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
-  const TimePoint give_up = engine_.Now() + engine_.options().call_budget.ms();
-  const auto attempt = std::make_shared<Attempt>(engine_, waits, waiter, give_up);
-  RunAsync(engine_.shared_from_this(), std::shared_ptr<Procedure>(attempt, &attempt->procedure),
-           [self = shared_from_this(), attempt] { self->AfterAttempt(*attempt); });
+  const TimePoint give_up = calls_.Now() + calls_.budget();
+  const auto attempt = std::make_shared<Attempt>(*leases_, waits, waiter, give_up);
+  RunAsync(calls_, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+           [self = shared_from_this(), attempt] {
+             AcquireProcedure& made = attempt->procedure;
+             attempt->waiter->upsert_id = made.upsert_id();
+             AcquireResult result = made.lease ? made.TakeGranted() : AcquireResult();
+             result.failure = made.TakeFailure();
+             self->AfterAttempt(attempt->waits, *attempt->waiter, std::move(result),
+                                made.queued_behind());
+           });
 }
 
-void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
-  if (attempt.procedure.lease) {
-    return Granted(attempt.waits, *attempt.waiter, attempt.procedure.TakeGranted());
-  }
-  const FailurePtr failure = attempt.procedure.TakeFailure();
-  Shard& shard = ShardOf(attempt.waits->hash);
-  const bool may_pass = MayPass(*failure);
-  if (may_pass) attempt.waiter->BeginWaiting(failure->waiting);
+void WaitTable::StartSearch(const KeyWaitsPtr& waits, const PendingPtr& waiter, bool asks_free_in) {
+  calls_.searching().Run([self = shared_from_this(), waits, waiter, asks_free_in] {
+    AcquireResult result;
+    if (waiter->settled()) {  // while others searched
+      result.failure = WithoutText(Errc::kCancelled);
+    } else {
+      result = SearchOnce(*self->leases_, waiter->spec, asks_free_in);
+    }
+    self->AfterAttempt(waits, *waiter, std::move(result));
+  });
+}
+
+void WaitTable::AfterAttempt(const KeyWaitsPtr& line, PendingAcquire& waiter, AcquireResult result,
+                             std::optional<int> queued_behind) noexcept {
+  if (result.grant.lease) return Granted(line, waiter, std::move(result));
+  const FailurePtr failure = std::move(result.failure);
+  Shard& shard = ShardOf(line->hash);
+  const bool may_pass = MayPass(waiter, *failure);
+  if (may_pass) waiter.BeginWaiting(failure->waiting);
   Leavers left;
   bool ask_again = false;
   QueueTicket ticket;
   std::optional<GrantSeen> told;
   {
     const std::scoped_lock lock(shard.mutex);
-    KeyWaits& waits = *attempt.waits;
+    KeyWaits& waits = *line;
     told.swap(waits.told);
-    attempt.waiter->upsert_id = attempt.procedure.upsert_id();
-    waits.Unclaim(*attempt.waiter);
+    waits.Unclaim(waiter);
     waits.last = CopyOf(*failure);
     if (may_pass) {
-      left.refused = waits.TakeFailFast(&attempt.waiter->spec);
+      left.refused = waits.TakeFailFast(&waiter.spec);
     } else {
-      waits.LeaveTo(left.refused, *attempt.waiter);
+      waits.LeaveTo(left.refused, waiter);
     }
     if (may_pass) left.overdue = waits.TakeOverdue();
-    ticket = waits.TakeTicketOfLeaver(*attempt.waiter);
+    ticket = waits.TakeTicketOfLeaver(waiter);
     ask_again = std::exchange(waits.again, false) || !may_pass || ticket.entered ||
                 waits.BringFailFastForward();
     if (!ask_again) {
-      const bool queued = attempt.procedure.queued_behind().has_value();
-      left.unwakeable = SleepOrLeave(attempt.waits, queued ? NextLookInQueue(attempt, failure.get())
-                                                           : NextLook(failure.get()));
+      const TimePoint next = waits.wanted ? NextSearch(*waits.collection, *failure)
+                             : queued_behind
+                                 ? NextLookInQueue(waiter, *queued_behind, failure.get())
+                                 : NextLook(failure.get());
+      left.unwakeable = SleepOrLeave(line, next);
     }
-    EraseIfIdle(shard, attempt.waits);
+    EraseIfIdle(shard, line);
   }
-  LeaveStoreQueue(*attempt.waiter, ticket);
+  LeaveStoreQueue(waiter, ticket);
   left.Settle(failure.get());
-  if (told && TakeGrant(attempt.waits, *told)) return;
-  if (ask_again) Pump(attempt.waits, true);
+  if (told && TakeGrant(line, *told)) return;
+  if (ask_again) Pump(line, true);
 }
 
 Leavers WaitTable::LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
@@ -333,8 +377,8 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
   }
   waiter.Settle(std::move(result));
   left.Settle(nullptr);
-  // Beside a share there may be room for the next in the queue.
-  if (waiter.shared()) Pump(waits, true);
+  // Beside a share there may be room for the next in the queue, and more may match a filter.
+  if (waiter.shared() || waits->wanted) Pump(waits, true);
 }
 
 bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexcept {
@@ -359,8 +403,8 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
     grant.lock_id = ticket.id;
     result.grant.body = seen.body;
     result.grant.created = waiter->IsMadeByIt(seen.born);
-    result.grant.lease = engine_.MakeLease(waiter->spec, waiter->spec.key, grant, seen.version,
-                                           seen.born, seen.body, ticket.since, true);
+    result.grant.lease = leases_->Make(waiter->spec, waiter->spec.key, grant, seen.version,
+                                       seen.born, seen.body, ticket.since, true);
   } catch (...) {
     LeaveStoreQueue(*waiter, ticket);  // out of memory: the lock is given back
   }
@@ -372,21 +416,51 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
   return false;
 }
 
+void WaitTable::Hear(Collection& collection, const LockHint& hint) noexcept {
+  if (calls_.runtime().IsVirtual() && !calls_.runtime().OnOwnThread()) {
+    // Out of memory it is lost, as hints may be.
+    Insist([&] {
+      calls_.runtime().Post([weak = weak_from_this(), &collection, hint] {
+        if (const auto self = weak.lock()) self->Hear(collection, hint);
+      });
+    });
+    return;
+  }
+  OnHint(collection, hint);
+}
+
+void WaitTable::Freed(Collection& collection, std::size_t hash) noexcept {
+  Wake(collection, hash);
+  FreedForSearches(collection);
+}
+
+void WaitTable::FreedForSearches(Collection& collection) noexcept {
+  const std::size_t hash = HashOfSearches(collection);
+  if (ShardOf(hash).count.load(std::memory_order_acquire) == 0) return;
+  if (!hints_.Heard(collection)) Wake(collection, hash);
+}
+
 void WaitTable::OnHint(Collection& collection, const LockHint& hint) noexcept {
+  Wake(collection, hint.hash, hint.grant);
+  if (hint.hash && !hint.grant) Wake(collection, HashOfSearches(collection));
+}
+
+void WaitTable::Wake(const Collection& collection, std::optional<std::size_t> hash,
+                     const std::optional<GrantSeen>& grant) noexcept {
   std::vector<KeyWaitsPtr> found;
   const auto collect = [&](Shard& shard) {
     if (shard.count.load(std::memory_order_acquire) == 0) return;
     const std::scoped_lock lock(shard.mutex);
-    auto keys = hint.hash ? shard.keys.equal_range(*hint.hash)
-                          : std::pair(shard.keys.begin(), shard.keys.end());
+    auto keys =
+        hash ? shard.keys.equal_range(*hash) : std::pair(shard.keys.begin(), shard.keys.end());
     for (; keys.first != keys.second; ++keys.first) {
       const KeyWaitsPtr& waits = keys.first->second;
       if (waits->collection == &collection) found.push_back(waits);
     }
   };
   try {
-    if (hint.hash) {
-      collect(ShardOf(*hint.hash));
+    if (hash) {
+      collect(ShardOf(*hash));
     } else {
       std::for_each(shards_->begin(), shards_->end(), collect);
     }
@@ -394,7 +468,7 @@ void WaitTable::OnHint(Collection& collection, const LockHint& hint) noexcept {
     // Waiters that were not found poll.
   }
   for (const auto& waits : found) {
-    if (!hint.grant || !TakeGrant(waits, *hint.grant)) Pump(waits);
+    if (!grant || !TakeGrant(waits, *grant)) Pump(waits);
   }
 }
 

@@ -13,7 +13,10 @@
 
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
+#include "engine/leases/lease_book.h"
+#include "engine/waiting/hints.h"
 #include "engine/waiting/key_waits.h"
+#include "engine/waiting/pending_set.h"
 
 namespace doclock::detail {
 
@@ -29,6 +32,9 @@ namespace doclock::detail {
 /// If the store keeps a queue for all processes, the first waiter of a key stands in it too, with
 /// one entry: it learns of its turn by a hint, and asks again in time to keep its place.
 ///
+/// Searches for any free document that match the same filter stand in one line likewise. As many of
+/// them ask at once as the store takes, since each is granted another document.
+///
 /// A waiter requests hints, tries again (the lock may have been freed in between), then sleeps
 /// until the first of: a hint, a local release, the end of the holder's lease, a jittered poll, its
 /// deadline, its cancellation.
@@ -37,8 +43,13 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// A local release under way, and the waiter it hands the lock to.
   class Release;
 
-  explicit WaitTable(Engine& engine);
+  explicit WaitTable(std::shared_ptr<LeaseBook> leases);
   ~WaitTable();
+
+  [[nodiscard]] StoreCalls& calls() noexcept { return calls_; }
+  [[nodiscard]] LeaseBook& leases() noexcept { return *leases_; }
+  [[nodiscard]] Hints& hints() noexcept { return hints_; }
+  [[nodiscard]] PendingSet& pendings() noexcept { return pendings_; }
 
   /// May a caller ask the store directly? No if others wait for that key, or a release of it is
   /// under way here. Nor if it probably has to stand in the store's queue: an attempt of a waiter
@@ -63,6 +74,14 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// the waiters ask.
   void EndRelease(Release& release, LeasePtr lease, bool released) noexcept;
 
+  /// Takes a hint from the store, on any thread, for waiters and searches of this process.
+  void Hear(Collection& collection, const LockHint& hint) noexcept;
+  /// Wakes the waiters of this process after a lock was released here and not handed over: the
+  /// store may not give them a hint.
+  void Freed(Collection& collection, std::size_t hash) noexcept;
+  /// Likewise its searches alone: a document that matches may be free, or was written.
+  void FreedForSearches(Collection& collection) noexcept;
+
   /// A hint from the store: settles the waiter that was granted the lock, if it tells all of that,
   /// or lets the first waiters ask. Out of memory it is missed: waiters poll.
   void OnHint(Collection& collection, const LockHint& hint) noexcept;
@@ -78,8 +97,13 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
 
   Shard& ShardOf(std::size_t hash) noexcept;
   // These need the shard's lock.
-  KeyWaitsPtr FindKey(Shard& shard, const Collection& collection, const Key& key, std::size_t hash);
-  KeyWaitsPtr FindOrAddKey(Shard& shard, Collection& collection, const Key& key, std::size_t hash);
+  KeyWaitsPtr FindKey(Shard& shard, const Collection& collection, const Key& key, std::size_t hash,
+                      const AcquireSpec* search = nullptr);
+  KeyWaitsPtr FindKey(Shard& shard, const PendingAcquire& waiter) {
+    return FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash, waiter.search());
+  }
+  KeyWaitsPtr FindOrAddKey(Shard& shard, Collection& collection, const Key& key, std::size_t hash,
+                           const AcquireSpec* search = nullptr);
   void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept;
   /// False: there is no memory for a timer, and nothing may wake the waiters.
   [[nodiscard]] bool SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept;
@@ -98,7 +122,10 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   void StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter);
   /// No attempt could be started for the claimed waiter.
   void Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept;
-  void AfterAttempt(Attempt& attempt) noexcept;
+  void StartSearch(const KeyWaitsPtr& waits, const PendingPtr& waiter, bool asks_free_in);
+  /// @param queued_behind see AcquireProcedure
+  void AfterAttempt(const KeyWaitsPtr& waits, PendingAcquire& waiter, AcquireResult result,
+                    std::optional<int> queued_behind = {}) noexcept;
   /// Settles the claimed waiter, which has the lock.
   void Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter, AcquireResult result) noexcept;
   /// Settles the waiter that was granted the lock, as a hint tells. False: the store is to be
@@ -108,11 +135,23 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// The earlier of `next` and the end of the obstacle.
   [[nodiscard]] TimePoint NextLook(const Failure* why, TimePoint next) const noexcept;
   /// For a waiter whose entry stands in the store's queue.
-  [[nodiscard]] TimePoint NextLookInQueue(const Attempt& attempt,
-                                          const Failure* why) const noexcept;
+  [[nodiscard]] TimePoint NextLookInQueue(const PendingAcquire& waiter, int queued_behind,
+                                          const Failure* why) noexcept;
+  /// For a search. `why`: its answer.
+  [[nodiscard]] TimePoint NextSearch(Collection& collection, const Failure& why) noexcept;
+  /// How many of the line may ask the store at once.
+  [[nodiscard]] int MostAsking(const KeyWaits& waits) const noexcept {
+    return waits.wanted ? calls_.searching().most() : 1;
+  }
+  /// Wakes the lines of this hash, or of all.
+  void Wake(const Collection& collection, std::optional<std::size_t> hash,
+            const std::optional<GrantSeen>& grant = {}) noexcept;
 
-  Engine& engine_;
-  std::unique_ptr<std::array<Shard, kShards>> shards_;
+  const std::shared_ptr<LeaseBook> leases_;
+  StoreCalls& calls_;
+  Hints hints_;
+  PendingSet pendings_;
+  const std::unique_ptr<std::array<Shard, kShards>> shards_;
 };
 
 /// See BeginRelease.

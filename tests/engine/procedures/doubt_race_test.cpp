@@ -3,7 +3,7 @@
 
 #include "conformance/suite/client.h"
 #include "doclock/detail/facade.h"
-#include "engine/procedures/procedure.h"
+#include "engine/calls/procedure.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/batcher.h"
+#include "engine/calls/batcher.h"
 #include "engine/runtime/limited_work.h"
 #include "engine/support/harness.h"
 
@@ -54,7 +54,7 @@ TEST_F(FailingRuntimeTest, ClosingDoesNotWaitForWhatNeverBegan) {
 TEST_F(FailingRuntimeTest, ATaskThatCouldNotBeScheduledIsTheCallersAgain) {
   failing->on_schedule = []() -> Runtime::TimerId { throw std::bad_alloc(); };
   int runs = 0;
-  EXPECT_THROW(there.engine()->After(1s, [&] { ++runs; }), std::bad_alloc);
+  EXPECT_THROW(there.engine()->calls().After(1s, [&] { ++runs; }), std::bad_alloc);
   failing->on_schedule = nullptr;
   there.Close();
   EXPECT_EQ(runs, 0);

@@ -41,7 +41,7 @@ TEST_F(OutlivingTest, ASubscriptionThatComesToItsTurnLaterIsNotMade) {
   std::vector<Runtime::Task> tasks;
   there->Close();
   failing->on_work = [&](Runtime::Task task) { tasks.push_back(std::move(task)); };
-  there->engine()->hints().Enter(*collection);  // as by a caller that comes at that moment
+  there->engine()->waits().hints().Enter(*collection);  // as by a caller that comes at that moment
   failing->on_work = nullptr;
   ASSERT_EQ(tasks.size(), 1U);
   ASSERT_TRUE(EndManager());

@@ -167,7 +167,7 @@ TEST_F(QuietQueueTest, ACallerThatDoesNotWaitAsksAlthoughTheFirstInTheQueueSleep
   const auto first = LockLater("a", {.wait = kForever});
   std::optional<AcquireResult> told;
   const auto asked = std::make_shared<PendingAcquire>(
-      engine(), Spec("a"), PendingAcquire::Target::kDocument,
+      engine()->shared_waits(), Spec("a"), PendingAcquire::Target::kDocument,
       [&told](AcquireResult result) { told = std::move(result); }, clock->Now());
   engine()->waits().Enqueue(asked, nullptr);
   clock->RunPending();

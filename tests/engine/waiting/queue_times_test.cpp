@@ -4,8 +4,8 @@
 
 #include <chrono>
 
+#include "engine/calls/met_queues.h"
 #include "engine/leases/probation.h"
-#include "engine/waiting/met_queues.h"
 #include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {

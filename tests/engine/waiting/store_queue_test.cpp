@@ -28,7 +28,7 @@ class StoreQueueTest : public EngineTest {
     manager.emplace(store, options);
     other_.emplace(store, options);
     collection = store->Open("orders", {}, 30s).get();
-    EXPECT_TRUE(engine()->store_has_queue());
+    EXPECT_TRUE(engine()->calls().store_has_queue());
   }
 
   /// A lock of the other process.
@@ -328,8 +328,8 @@ TEST_F(StoreQueueTest, AWaitThatMayEndBeforeItsTurnLeavesNoEntry) {
                                      {121ms, true},
                                      {kForever, true},
                                      {Duration(), false}}) {
-    PendingAcquire waiter(engine(), Spec("a", {.wait = wait}), PendingAcquire::Target::kDocument,
-                          {}, clock->Now());
+    PendingAcquire waiter(engine()->shared_waits(), Spec("a", {.wait = wait}),
+                          PendingAcquire::Target::kDocument, {}, clock->Now());
     waiter.first_answer = 30ms;
     EXPECT_EQ(waiter.uses_store_queue(), queues);
     clock->Advance(1s);

@@ -64,7 +64,7 @@ TEST_F(SubscriptionTest, EndsAfterTheLastWaiter) {
   ASSERT_TRUE(waiting->granted());
   clock->Advance(2s);
   EXPECT_EQ(subscribed->subscriptions, 0);
-  EXPECT_FALSE(engine()->hints().Heard(*collection));
+  EXPECT_FALSE(engine()->waits().hints().Heard(*collection));
 }
 
 TEST_F(SubscriptionTest, IsAskedForAgainIfTheStoreHadNone) {
@@ -76,7 +76,7 @@ TEST_F(SubscriptionTest, IsAskedForAgainIfTheStoreHadNone) {
   clock->Advance(6s);
   const auto third = LockLater("a", {.wait = kForever});
   EXPECT_EQ(subscribed->subscriptions, 1);
-  EXPECT_TRUE(engine()->hints().Heard(*collection));
+  EXPECT_TRUE(engine()->waits().hints().Heard(*collection));
 }
 
 TEST_F(SubscriptionTest, EndsAfterTheLastSearch) {
@@ -86,7 +86,6 @@ TEST_F(SubscriptionTest, EndsAfterTheLastSearch) {
   clock->Advance(2s);
   EXPECT_EQ(search->code(), Errc::kCancelled);
   EXPECT_EQ(subscribed->subscriptions, 0);
-  EXPECT_FALSE(engine()->searches().waiting());
 }
 
 TEST_F(SubscriptionTest, LastsWhenASearchThatDidNotWaitHasEnded) {
@@ -95,7 +94,6 @@ TEST_F(SubscriptionTest, LastsWhenASearchThatDidNotWaitHasEnded) {
   EXPECT_EQ(SearchFor(7, {})->code(), Errc::kNotFound);
   clock->Advance(2s);
   EXPECT_EQ(subscribed->subscriptions, 1);
-  EXPECT_FALSE(engine()->searches().waiting());
 }
 
 TEST_F(SubscriptionTest, LastsWhenASearchWasCancelledWhileItAsked) {
@@ -156,7 +154,7 @@ TEST_F(SubscriptionTest, EndsWithTheManager) {
 TEST_F(SubscriptionTest, IsNotMadeOnceTheManagerIsClosed) {
   const EnginePtr kept = engine();
   manager->Close();
-  kept->hints().Enter(*collection);
+  kept->waits().hints().Enter(*collection);
   clock->RunPending();
   EXPECT_EQ(subscribed->subscriptions, 0);
 }

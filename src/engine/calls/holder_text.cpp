@@ -1,4 +1,4 @@
-#include "engine/holder_text.h"
+#include "engine/calls/holder_text.h"
 
 #include "document/values/utf8.h"
 #include "platform/process.h"

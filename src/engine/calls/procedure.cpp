@@ -1,36 +1,34 @@
-#include "engine/procedures/procedure.h"
+#include "engine/calls/procedure.h"
 
 #include <utility>
-
-#include "engine/engine.h"
 
 namespace doclock::detail {
 
 namespace {
 
-void Prepare(Engine& engine, StoreOp& op) noexcept {
+void Prepare(StoreCalls& calls, StoreOp& op) noexcept {
   op.MakePending();
-  op.queue_likely = engine.store_has_queue() && engine.met_queues().Knows(op.hash, engine.Now());
+  op.queue_likely = calls.store_has_queue() && calls.met_queues().Knows(op.hash, calls.Now());
 }
 
-Batcher& BatcherFor(Engine& engine, const Procedure::Step& step) noexcept {
-  return step.reads_apart ? engine.reads() : engine.batcher();
+Batcher& BatcherFor(StoreCalls& calls, const Procedure::Step& step) noexcept {
+  return step.reads_apart ? calls.reads() : calls.batcher();
 }
 
-void Prepare(Engine& engine, const Procedure::Step& step) noexcept {
-  if (step.op != nullptr) return Prepare(engine, *step.op);
-  for (StoreOp* const op : step.commit->ops) Prepare(engine, *op);
+void Prepare(StoreCalls& calls, const Procedure::Step& step) noexcept {
+  if (step.op != nullptr) return Prepare(calls, *step.op);
+  for (StoreOp* const op : step.commit->ops) Prepare(calls, *op);
 }
 
 }  // namespace
 
-void Run(Engine& engine, Procedure& procedure) {
+void Run(StoreCalls& calls, Procedure& procedure) {
   try {
     for (auto step = procedure.Next(); !step.IsEnd(); step = procedure.Next()) {
-      if (step.pause.count() > 0) engine.Pause(step.pause);
-      Prepare(engine, step);
-      step.op != nullptr ? BatcherFor(engine, step).Execute(*step.op)
-                         : engine.batcher().Commit(*step.commit);
+      if (step.pause.count() > 0) calls.Pause(step.pause);
+      Prepare(calls, step);
+      step.op != nullptr ? BatcherFor(calls, step).Execute(*step.op)
+                         : calls.batcher().Commit(*step.commit);
       procedure.begun_ = true;
     }
   } catch (...) {
@@ -42,8 +40,9 @@ void Run(Engine& engine, Procedure& procedure) {
 /// One call of RunAsync.
 class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
  public:
-  AsyncRun(EnginePtr engine, std::shared_ptr<Procedure> procedure, std::function<void()> done)
-      : engine_(std::move(engine)), procedure_(std::move(procedure)), done_(std::move(done)) {}
+  AsyncRun(std::shared_ptr<StoreCalls> calls, std::shared_ptr<Procedure> procedure,
+           std::function<void()> done)
+      : calls_(std::move(calls)), procedure_(std::move(procedure)), done_(std::move(done)) {}
 
   void Start() {
     if (Advance()) return;
@@ -55,11 +54,11 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
   bool Advance() {
     const auto step = procedure_->Next();
     if (step.IsEnd()) return false;
-    Prepare(*engine_, step);
+    Prepare(*calls_, step);
     if (step.pause.count() == 0) {
       Submit(step);
     } else {
-      engine_->After(step.pause, [self = shared_from_this(), step] {
+      calls_->After(step.pause, [self = shared_from_this(), step] {
         self->Guarded([&] {
           self->Submit(step);
           return true;
@@ -72,10 +71,9 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
     const bool begun = std::exchange(procedure_->begun_, true);  // it may be gone afterwards
     auto advance = [self = shared_from_this()] { self->Guarded([&] { return self->Advance(); }); };
     try {
-      if (step.op != nullptr)
-        return BatcherFor(*engine_, step).Submit(*step.op, std::move(advance));
-      engine_->searching().Run([engine = engine_, commit = step.commit, advance] {
-        engine->batcher().Commit(*commit);
+      if (step.op != nullptr) return BatcherFor(*calls_, step).Submit(*step.op, std::move(advance));
+      calls_->searching().Run([calls = calls_, commit = step.commit, advance] {
+        calls->batcher().Commit(*commit);
         advance();
       });
     } catch (...) {
@@ -98,14 +96,14 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
     done();
   }
 
-  const EnginePtr engine_;
+  const std::shared_ptr<StoreCalls> calls_;
   const std::shared_ptr<Procedure> procedure_;
   std::function<void()> done_;
 };
 
-void RunAsync(const EnginePtr& engine, std::shared_ptr<Procedure> procedure,
-              std::function<void()> done) {
-  std::make_shared<AsyncRun>(engine, std::move(procedure), std::move(done))->Start();
+void RunAsync(StoreCalls& calls, std::shared_ptr<Procedure> procedure, std::function<void()> done) {
+  std::make_shared<AsyncRun>(calls.shared_from_this(), std::move(procedure), std::move(done))
+      ->Start();
 }
 
 }  // namespace doclock::detail

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "engine/engine.h"
-#include "engine/procedures/procedure.h"
+#include "engine/calls/procedure.h"
+#include "engine/leases/lease_book.h"
 #include "engine/waiting/queue_ticket.h"
 
 namespace doclock::detail {
@@ -17,7 +17,7 @@ class AcquireProcedure final : public Procedure {
   /// Tries to settle doubt until `give_up`. `spec` must outlive the procedure. `upsert_id`: of an
   /// earlier attempt. `ticket`: of a waiter that stands in the store's queue; it must outlive the
   /// procedure too. A grant uses it up.
-  AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
+  AcquireProcedure(LeaseBook& book, const AcquireSpec& spec, TimePoint give_up,
                    const Uuid& upsert_id = {}, QueueTicket* ticket = nullptr);
 
   Step Next() override;
@@ -62,7 +62,8 @@ class AcquireProcedure final : public Procedure {
     return !upsert_id_.is_nil() && born == upsert_id_;
   }
 
-  Engine& engine_;
+  LeaseBook& book_;
+  StoreCalls& calls_;
   const AcquireSpec& spec_;
   const TimePoint give_up_;
   QueueTicket* const ticket_;  ///< Null: it leaves no entry.

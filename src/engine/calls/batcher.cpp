@@ -1,4 +1,4 @@
-#include "engine/batcher.h"
+#include "engine/calls/batcher.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/calls/store_calls.h"
 
 namespace doclock::detail {
 
@@ -11,17 +11,13 @@ enum class Ghost : bool { kNo, kYes };
 /// Releases a granted lock that will not be used: tries until the lock is gone, or until its lease
 /// has ended. Leaves the body alone. It leaves a mark of its own, so that no other procedure takes
 /// it for the release that it looks for.
-void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
+void ReleaseInBackground(StoreCalls& calls, Collection& collection, const Key& key,
                          const Uuid& lock_id, LockMode mode, TimePoint until,
                          Ghost ghost = Ghost::kNo) noexcept;
-inline void ReleaseInBackground(const Lease& lease, TimePoint until) noexcept {
-  ReleaseInBackground(*lease.engine, *lease.collection, lease.key, lease.lock_id, lease.mode,
-                      until);
-}
 
 /// Removes a waiter's entry from the store's queue, and releases the lock if the waiter was granted
 /// it meanwhile.
-void LeaveInBackground(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
-                       TimePoint until, Ghost ghost = Ghost::kNo) noexcept;
+void LeaveInBackground(StoreCalls& calls, Collection& collection, const Key& key,
+                       const Uuid& lock_id, TimePoint until, Ghost ghost = Ghost::kNo) noexcept;
 
 }  // namespace doclock::detail

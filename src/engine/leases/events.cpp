@@ -1,4 +1,4 @@
-#include "engine/events.h"
+#include "engine/leases/events.h"
 
 #include <string>
 #include <utility>

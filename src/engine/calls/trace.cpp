@@ -1,6 +1,6 @@
-#include "engine/procedures/trace.h"
+#include "engine/calls/trace.h"
 
-#include "engine/procedures/procedure.h"
+#include "engine/calls/procedure.h"
 
 namespace doclock::detail {
 

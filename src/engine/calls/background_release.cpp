@@ -1,9 +1,9 @@
-#include "engine/procedures/background_release.h"
+#include "engine/calls/background_release.h"
 
 #include <memory>
 #include <utility>
 
-#include "engine/procedures/procedure.h"
+#include "engine/calls/procedure.h"
 #include "engine/runtime/insist.h"
 
 namespace doclock::detail {
@@ -11,13 +11,13 @@ namespace {
 
 class BackgroundRelease final : public Procedure {
  public:
-  BackgroundRelease(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
+  BackgroundRelease(StoreCalls& calls, Collection& collection, const Key& key, const Uuid& lock_id,
                     WriteKind kind, LockMode mode, TimePoint until, Ghost ghost)
-      : engine_(engine),
+      : calls_(calls),
         key_(key),
         op_(collection, key_),
         until_(until),
-        last_arrival_(engine.Now() + engine.options().call_budget.ms()),
+        last_arrival_(calls.Now() + calls.budget()),
         ghost_(ghost) {
     op_.request.write = kind;
     op_.request.lock_id = lock_id;
@@ -30,11 +30,11 @@ class BackgroundRelease final : public Procedure {
       started_ = true;
       return {&op_};
     }
-    if (op_.status == OpStatus::kDone) engine_.Freed(*op_.collection, op_.hash);
-    if (IsSettled() || engine_.closed()) return {};
+    if (op_.status == OpStatus::kDone) calls_.Freed(*op_.collection, op_.hash);
+    if (IsSettled() || calls_.closed()) return {};
     if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent releases it
     const auto pause = backoff_.Next();
-    sent_ = engine_.Now() + pause;
+    sent_ = calls_.Now() + pause;
     if (sent_ >= until_) return {};
     return {&op_, pause};
   }
@@ -49,7 +49,7 @@ class BackgroundRelease final : public Procedure {
     return done && op_.request.write != WriteKind::kLeave;
   }
 
-  Engine& engine_;
+  StoreCalls& calls_;
   const Key key_;
   WriteOp op_;
   const TimePoint until_;
@@ -62,29 +62,28 @@ class BackgroundRelease final : public Procedure {
   bool started_ = false;
 };
 
-void Start(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
+void Start(StoreCalls& calls, Collection& collection, const Key& key, const Uuid& lock_id,
            WriteKind kind, LockMode mode, TimePoint until, Ghost ghost) noexcept {
   // Out of memory the lock ends with its lease.
   Insist([&] {
-    const auto keep = engine.shared_from_this();
-    RunAsync(keep,
-             std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, kind, mode,
-                                                 until, ghost),
-             [background = keep->Background()] {});
+    RunAsync(calls,
+             std::make_shared<BackgroundRelease>(calls, collection, key, lock_id, kind, mode, until,
+                                                 ghost),
+             [background = calls.Background()] {});
   });
 }
 
 }  // namespace
 
-void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
+void ReleaseInBackground(StoreCalls& calls, Collection& collection, const Key& key,
                          const Uuid& lock_id, LockMode mode, TimePoint until,
                          Ghost ghost) noexcept {
-  Start(engine, collection, key, lock_id, WriteKind::kRelease, mode, until, ghost);
+  Start(calls, collection, key, lock_id, WriteKind::kRelease, mode, until, ghost);
 }
 
-void LeaveInBackground(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
-                       TimePoint until, Ghost ghost) noexcept {
-  Start(engine, collection, key, lock_id, WriteKind::kLeave, LockMode::kExclusive, until, ghost);
+void LeaveInBackground(StoreCalls& calls, Collection& collection, const Key& key,
+                       const Uuid& lock_id, TimePoint until, Ghost ghost) noexcept {
+  Start(calls, collection, key, lock_id, WriteKind::kLeave, LockMode::kExclusive, until, ghost);
 }
 
 }  // namespace doclock::detail

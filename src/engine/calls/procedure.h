@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "doclock/detail/engine.h"
 #include "doclock/store.h"
-#include "engine/failure.h"
+#include "engine/calls/failure.h"
+#include "engine/calls/store_calls.h"
 
 namespace doclock::detail {
 
@@ -44,17 +44,16 @@ class Procedure {
   [[nodiscard]] bool begun() const noexcept { return begun_; }
 
  private:
-  friend void Run(Engine&, Procedure&);
+  friend void Run(StoreCalls&, Procedure&);
   friend class AsyncRun;
   bool begun_ = false;
 };
 
 /// Runs it on the caller's thread. Throws only before its first operation.
-void Run(Engine& engine, Procedure& procedure);
+void Run(StoreCalls& calls, Procedure& procedure);
 /// Runs it on workers; `done` is called once at the end, on one of them. If this throws, the
 /// procedure has not begun, and `done` is not called. `done` must not throw.
-void RunAsync(const EnginePtr& engine, std::shared_ptr<Procedure> procedure,
-              std::function<void()> done);
+void RunAsync(StoreCalls& calls, std::shared_ptr<Procedure> procedure, std::function<void()> done);
 
 /// Pauses between attempts to settle doubt: 5 ms, doubling, at most 500 ms.
 class Backoff {

@@ -1,8 +1,8 @@
-#include "engine/procedures/acquire_procedure.h"
+#include "engine/waiting/acquire_procedure.h"
 
 #include <utility>
 
-#include "engine/procedures/background_release.h"
+#include "engine/calls/background_release.h"
 #include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
@@ -13,9 +13,10 @@ constexpr int kMaxGhosts = 3;
 
 }  // namespace
 
-AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
+AcquireProcedure::AcquireProcedure(LeaseBook& book, const AcquireSpec& spec, TimePoint give_up,
                                    const Uuid& upsert_id, QueueTicket* ticket)
-    : engine_(engine),
+    : book_(book),
+      calls_(book.calls()),
       spec_(spec),
       give_up_(give_up),
       ticket_(ticket),
@@ -51,13 +52,13 @@ void AcquireProcedure::Interrupt() noexcept {
   status_ = OpStatus::kInDoubt;
   ReleaseGhost();
   failure_ = WithoutText(Errc::kInDoubt);
-  engine_.events().InDoubt(*spec_.collection, spec_.key);
+  book_.events().InDoubt(*spec_.collection, spec_.key);
 }
 
 Procedure::Step AcquireProcedure::Start() {
   acquire_.request.grant = MakeGrant(spec_);
   if (ticket_) Enter();
-  if (!acquire_.request.seems_granted || !engine_.traits().reads_apart) return Acquire();
+  if (!acquire_.request.seems_granted || !calls_.traits().reads_apart) return Acquire();
   // A read waits neither for the store's writers nor for those of other processes.
   state_ = State::kLook;
   return {.op = &read_, .reads_apart = true};
@@ -74,7 +75,7 @@ Procedure::Step AcquireProcedure::AfterLook() {
 }
 
 Procedure::Step AcquireProcedure::Acquire() {
-  sent_ = engine_.Now();
+  sent_ = calls_.Now();
   // In another library's documents nothing is inserted.
   const bool inserts = upsert_id_.is_nil() || spec_.collection->turns() != nullptr;
   acquire_.request.insert = inserts ? spec_.insert : Body();
@@ -85,7 +86,7 @@ Procedure::Step AcquireProcedure::Acquire() {
 
 void AcquireProcedure::Enter() noexcept {
   repeated_ = !ticket_->id.is_nil();
-  if (!repeated_) *ticket_ = {.id = acquire_.request.grant.lock_id, .since = engine_.Now()};
+  if (!repeated_) *ticket_ = {.id = acquire_.request.grant.lock_id, .since = calls_.Now()};
   acquire_.request.grant.lock_id = ticket_->id;
   acquire_.request.grant.queue_for = EntryLength(spec_.ttl);
   acquire_.request.seems_granted = std::exchange(ticket_->seems_granted, false);
@@ -112,9 +113,9 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
   // it had a reply that came too late, another client has erased the document.
   if (acquire_.status == OpStatus::kMissing && !upsert_id_.is_nil()) return FinishInDoubt();
   Finish(acquire_);
-  const bool known = status_ == OpStatus::kBusy && engine_.store_has_queue();
+  const bool known = status_ == OpStatus::kBusy && calls_.store_has_queue();
   if (known && (acquire_.result.queued || acquire_.result.ahead.value_or(0) > 0)) {
-    engine_.met_queues().Met(acquire_.hash, engine_.Now());
+    calls_.met_queues().Met(acquire_.hash, calls_.Now());
   }
   if (known && !failure_.get_deleter().lasting) failure_->waiting = acquire_.result.ahead;
   return {};
@@ -124,7 +125,7 @@ Procedure::Step AcquireProcedure::Confirm(std::chrono::nanoseconds pause) {
   confirm_.request.lock_id = acquire_.request.grant.lock_id;
   confirm_.request.ttl = spec_.ttl;
   confirm_.request.mode = spec_.mode;
-  confirm_sent_ = engine_.Now() + pause;
+  confirm_sent_ = calls_.Now() + pause;
   state_ = State::kConfirm;
   return {&confirm_, pause};
 }
@@ -143,7 +144,7 @@ Procedure::Step AcquireProcedure::AfterConfirm() {
       break;
   }
   const auto pause = backoff_.Next();
-  if (!engine_.closed() && engine_.Now() + pause < give_up_) return Confirm(pause);
+  if (!calls_.closed() && calls_.Now() + pause < give_up_) return Confirm(pause);
   ReleaseGhost();
   return FinishInDoubt();
 }
@@ -155,19 +156,19 @@ std::optional<int> AcquireProcedure::queued_behind() const noexcept {
 
 void AcquireProcedure::ReleaseGhost() noexcept {
   if (ticket_) {
-    LeaveInBackground(engine_, *spec_.collection, spec_.key, acquire_.request.grant.lock_id,
-                      engine_.Now() + spec_.ttl, Ghost::kYes);
+    LeaveInBackground(calls_, *spec_.collection, spec_.key, acquire_.request.grant.lock_id,
+                      calls_.Now() + spec_.ttl, Ghost::kYes);
     *ticket_ = {};  // the next attempt has another id
     return;
   }
   // A renewal that confirms it may have made the lease end later than the grant did.
-  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.request.grant.lock_id,
-                      spec_.mode, engine_.Now() + spec_.ttl, Ghost::kYes);
+  ReleaseInBackground(calls_, *spec_.collection, spec_.key, acquire_.request.grant.lock_id,
+                      spec_.mode, calls_.Now() + spec_.ttl, Ghost::kYes);
 }
 
 Procedure::Step AcquireProcedure::TryAgain() {
   ReleaseGhost();
-  if (++ghosts_ > kMaxGhosts || engine_.closed() || engine_.Now() >= give_up_) {
+  if (++ghosts_ > kMaxGhosts || calls_.closed() || calls_.Now() >= give_up_) {
     return FinishInDoubt();
   }
   return Start();
@@ -185,7 +186,7 @@ Procedure::Step AcquireProcedure::AfterRead() {
   }
   if (read_.status == OpStatus::kFailed) {
     const auto pause = backoff_.Next();
-    if (!engine_.closed() && engine_.Now() + pause < give_up_) return {&read_, pause};
+    if (!calls_.closed() && calls_.Now() + pause < give_up_) return {&read_, pause};
     ReleaseGhost();
     return FinishInDoubt();
   }
@@ -198,14 +199,14 @@ Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born
   body = stored;
   state_ = State::kFinished;
   status_ = OpStatus::kDone;
-  lease = engine_.MakeLease(spec_, spec_.key, acquire_.request.grant, version, born,
-                            std::move(stored), sent, passed_on);
-  if (!lease && engine_.closed()) {
+  lease = book_.Make(spec_, spec_.key, acquire_.request.grant, version, born, std::move(stored),
+                     sent, passed_on);
+  if (!lease && calls_.closed()) {
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {
     failure_ = FilledFailure(Errc::kUnavailable, [&](Failure& failure) {
       failure.document = NameOf(*spec_.collection, spec_.key);
-      failure.message = GrantedTooLate(engine_, Describe(*spec_.collection, spec_.key));
+      failure.message = GrantedTooLate(calls_.store(), Describe(*spec_.collection, spec_.key));
     });
   }
   return {};
@@ -224,7 +225,7 @@ Procedure::Step AcquireProcedure::FinishInDoubt() {
   failure_ = MakeFailure(Errc::kInDoubt, *spec_.collection, spec_.key, "whether ",
                          " was locked is unknown; a lock that was taken is given back in the "
                          "background");
-  engine_.events().InDoubt(*spec_.collection, spec_.key);
+  book_.events().InDoubt(*spec_.collection, spec_.key);
   return {};
 }
 

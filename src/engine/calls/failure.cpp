@@ -1,4 +1,4 @@
-#include "engine/failure.h"
+#include "engine/calls/failure.h"
 
 #include <array>
 #include <chrono>
@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/engine.h"
-#include "engine/holder_text.h"
+#include "engine/calls/holder_text.h"
 
 namespace doclock::detail {
 namespace {
@@ -167,6 +166,10 @@ FailurePtr WithoutText(Errc code) noexcept {
 }
 
 FailurePtr NoMemory() noexcept { return {&Lasting().back(), FailureDeleter(true)}; }
+
+std::string Describe(const Collection& collection, const Key& key) {
+  return "document '" + key.ToString() + "' of '" + collection.name() + "'";
+}
 
 std::shared_ptr<const DocumentId> NameOf(const Collection& collection, const Key& key) {
   return std::make_shared<const DocumentId>(collection.name(), key);

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "doclock/detail/engine.h"
@@ -15,6 +16,8 @@ namespace doclock::detail {
 FailurePtr WithoutText(Errc code) noexcept;
 /// Memory ran out before anything was done: thrown as std::bad_alloc. Not to be changed.
 FailurePtr NoMemory() noexcept;
+/// "document 'key' of 'collection'", for error texts.
+std::string Describe(const Collection& collection, const Key& key);
 /// The document that a failure is about.
 std::shared_ptr<const DocumentId> NameOf(const Collection& collection, const Key& key);
 /// The caller's failure for an operation that did not end in kDone.
