@@ -104,13 +104,13 @@ class Selects {
           value.is_number()
               ? Json(std::nextafter(value.get<double>(), down_ ? kInfinity : -kInfinity))
               : value;
-      others.where += CanBind(before)
-                          ? dialect_.Compare(order_, behind, before, others.values)
-                          : (down_ ? dialect_.UpTo(order_, *rank_) : dialect_.From(order_, *rank_));
+      others.where += CanBind(before) ? dialect_.Compare(order_, behind, before, others.values)
+                                      : (down_ ? dialect_.Until(order_, *rank_)
+                                               : dialect_.From(order_, *rank_));
     }
     if (!wanted_) {
       others.where +=
-          down_ ? dialect_.From(order_, ranks.first) : dialect_.UpTo(order_, ranks.last);
+          down_ ? dialect_.From(order_, ranks.first) : dialect_.Until(order_, ranks.last);
     }
     others.order = ByValue(ranks);
   }
@@ -118,7 +118,7 @@ class Selects {
   Select& AddWithin(const Ranks& ranks) {
     Select& select = Add(ranks);
     if (!wanted_) {
-      select.where += dialect_.From(order_, ranks.first) + dialect_.UpTo(order_, ranks.last);
+      select.where += dialect_.From(order_, ranks.first) + dialect_.Until(order_, ranks.last);
     }
     return select;
   }
@@ -171,7 +171,7 @@ class Selects {
     if (up_to) {
       const char* const as = strict && op == Op::kLess ? " < " : " <= ";
       select.where +=
-          has_high ? dialect_.Compare(path, as, high, select.values) : dialect_.UpTo(path, rank);
+          has_high ? dialect_.Compare(path, as, high, select.values) : dialect_.Until(path, rank);
     }
   }
 
@@ -213,9 +213,8 @@ class Sorted {
   }
   bool End() {
     std::ranges::sort(rows_, [&](const QueryRow& a, const QueryRow& b) {
-      const int order = CompareInOrder(filter_, ValueAt(TreeOf(a.body), filter_.order()),
-                                       ValueAt(TreeOf(b.body), filter_.order()));
-      return order != 0 ? order < 0 : a.key < b.key;
+      return IsBefore(filter_, PositionOf(filter_, a.key, a.body),
+                      PositionOf(filter_, b.key, b.body));
     });
     bytes_ = 0;
     for (QueryRow& row : std::exchange(rows_, {})) wanted_ = wanted_ && visit_(std::move(row));
@@ -235,12 +234,10 @@ class Sorted {
 /// Is the document one that the SELECT is to show? One that has no tree is, wherever it comes.
 bool IsOf(const Select& select, const Filter& filter, const QueryRow& row) {
   if (filter.order().empty()) return true;
-  const Json& value = ValueAt(TreeOf(row.body), filter.order());
-  const Rank rank = RankOf(value);
-  if (rank != Rank::kNull && !select.ranks.Have(rank)) return false;
-  if (!select.overlaps) return true;
-  const int order = CompareInOrder(filter, filter.after()->value, value);
-  return order != 0 ? order < 0 : filter.after()->key < row.key;
+  const Filter::Position position = PositionOf(filter, row.key, row.body);
+  const Rank rank = RankOf(position.value);
+  return (rank == Rank::kNull || select.ranks.Have(rank)) &&
+         (!select.overlaps || IsBefore(filter, *filter.after(), position));
 }
 
 }  // namespace

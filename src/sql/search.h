@@ -58,7 +58,7 @@ class DOCLOCK_EXPORT Dialect {
   /// Returns the condition that the field is not before values of this rank.
   [[nodiscard]] virtual std::string From(const Path& path, Rank rank) const = 0;
   /// Returns the condition that the field is not behind values of this rank.
-  [[nodiscard]] virtual std::string UpTo(const Path& path, Rank rank) const = 0;
+  [[nodiscard]] virtual std::string Until(const Path& path, Rank rank) const = 0;
   [[nodiscard]] virtual std::string CompareKey(const char* op, const Key& key,
                                                Values& values) const = 0;
   [[nodiscard]] virtual std::string ByKey(bool descending) const = 0;

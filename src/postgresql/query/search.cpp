@@ -90,7 +90,7 @@ std::string PostgresqlDialect::From(const Path& path, Rank rank) const {
   return " AND jsonb_typeof(" + at + ") IN ('object', 'array')";
 }
 
-std::string PostgresqlDialect::UpTo(const Path& path, Rank rank) const {
+std::string PostgresqlDialect::Until(const Path& path, Rank rank) const {
   static constexpr std::array kLast{"", "'9e131071'", "", "'true'", "'[1e19]'", ""};
   const std::string last = kLast.at(static_cast<std::size_t>(rank));
   return last.empty() ? "" : " AND " + ForIndex(PathIntoBody(path)) + " <= " + last;

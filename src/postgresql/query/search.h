@@ -21,7 +21,7 @@ class PostgresqlDialect final : public sql::Dialect {
                                     const nlohmann::json& value,
                                     sql::Values& values) const override;
   [[nodiscard]] std::string From(const sql::Path& path, sql::Rank rank) const override;
-  [[nodiscard]] std::string UpTo(const sql::Path& path, sql::Rank rank) const override;
+  [[nodiscard]] std::string Until(const sql::Path& path, sql::Rank rank) const override;
   [[nodiscard]] std::string CompareKey(const char* op, const Key& key,
                                        sql::Values& values) const override;
   [[nodiscard]] std::string ByKey(bool descending) const override;

@@ -122,7 +122,7 @@ std::string SqliteDialect::From(const Path& path, Rank rank) const {
   return rank == Rank::kNull ? "" : " AND " + FieldSql(path) + from;
 }
 
-std::string SqliteDialect::UpTo(const Path& path, Rank rank) const {
+std::string SqliteDialect::Until(const Path& path, Rank rank) const {
   static constexpr std::array kBehind{"", " < ''", " < x''", " < x'34'", " < x'35'"};
   if (rank == Rank::kRest) return "";
   const char* const up_to = kBehind.at(static_cast<std::size_t>(rank));

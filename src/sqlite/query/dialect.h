@@ -28,7 +28,7 @@ class SqliteDialect final : public sql::Dialect {
                                     const nlohmann::json& value,
                                     sql::Values& values) const override;
   [[nodiscard]] std::string From(const sql::Path& path, sql::Rank rank) const override;
-  [[nodiscard]] std::string UpTo(const sql::Path& path, sql::Rank rank) const override;
+  [[nodiscard]] std::string Until(const sql::Path& path, sql::Rank rank) const override;
   [[nodiscard]] std::string CompareKey(const char* op, const Key& key,
                                        sql::Values& values) const override;
   /// SQLite's own order, in which every index is, has integers, texts, then UUIDs and ObjectIds
