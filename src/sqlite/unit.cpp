@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "doclock/errors.h"
-#include "document/json/row_filter.h"
 #include "sqlite/db/database_error.h"
-#include "sqlite/query/candidates.h"
+#include "sqlite/query/search.h"
 #include "sqlite/tables/index_names.h"
 
 namespace doclock::sqlite {
@@ -65,15 +64,7 @@ void Unit::Load(std::span<Document> documents) {
 
 void Unit::Scan(Collection& collection, const Filter& filter,
                 const std::function<bool(QueryRow&&)>& visit) {
-  std::int64_t shown = 0;
-  VisitCandidates(*connection_, *reader_, Ours(collection), filter, [&](sqlite::Candidate&& found) {
-    const rules::LockState& lock = found.document.lock;
-    const bool locked = reader_->IsLocked(found.document);
-    if (!StateMatches(filter, locked)) return true;
-    QueryRow row{std::move(found.key), std::move(found.document.body), lock.version, lock.born,
-                 locked};
-    return visit(std::move(row)) && ++shown != filter.limit();
-  });
+  Search(*connection_, *reader_, Ours(collection), filter, visit);
 }
 
 std::string Unit::ScanLocks(Collection& collection, const LockQuery& query,

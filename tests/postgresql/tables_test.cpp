@@ -133,9 +133,10 @@ TEST_F(PostgresqlStoreTables, AreSearchedByTheirIndexes) {
   things.EnsureIndex({.fields = {"step"}});
   things.EnsureIndex({.fields = {"mail"}, .unique = true});
   const auto plan = [&](const Filter& filter) {
-    const postgresql::Where where = postgresql::WhereOf(filter);
-    return Explain("SET enable_seqscan = off", "SELECT FROM doclock_c_things WHERE " + where.sql,
-                   where.parameters);
+    const auto selects = sql::SelectsOf(filter, postgresql::PostgresqlDialect(filter));
+    return Explain("SET enable_seqscan = off",
+                   "SELECT FROM doclock_c_things WHERE " + selects.front().where,
+                   postgresql::ParametersOf(selects.front().values));
   };
   EXPECT_THAT(plan(Filter().Equal("step", "paid")), HasSubstr("doclock_i_"));
   EXPECT_THAT(plan(Filter().AtLeast("step", 7)), HasSubstr("doclock_i_"));
@@ -156,12 +157,13 @@ TEST_F(PostgresqlStoreTables, AreSearchedByTheirIndexesForTheFewThatMeetAFilter)
       " ANALYZE doclock_c_things");
   const auto plan = [&](const Filter& filter) {
     std::string plans;
-    for (const postgresql::Pass& pass : postgresql::PassesOf(filter)) {
-      if (pass.rank != postgresql::Rank::kNull && pass.rank != postgresql::Rank::kNumber) continue;
+    for (const auto& [ranks, overlaps, where, order, values] :
+         sql::SelectsOf(filter, postgresql::PostgresqlDialect(filter))) {
+      if (ranks.first > sql::Rank::kNumber) continue;
       plans += Explain("SET enable_seqscan = on",
                        "DECLARE c NO SCROLL CURSOR FOR SELECT FROM doclock_c_things WHERE " +
-                           pass.where.sql + " ORDER BY " + pass.order,
-                       pass.where.parameters);
+                           where + " ORDER BY " + order,
+                       postgresql::ParametersOf(values));
     }
     EXPECT_THAT(plans, Not(HasSubstr("Removed by Filter"))) << plans;
     return plans;
@@ -185,12 +187,13 @@ TEST_F(PostgresqlStoreTables, HaveTheOrderOfASearchInItsIndex) {
   const Filter all = Filter().Equal("state", "new");
   for (const Filter& filter : {Filter(all).OrderBy("n"), Filter(all).Greater("n", 6).OrderBy("n"),
                                Filter(all).AtMost("n", Date::Now()).OrderBy("n")}) {
-    for (const postgresql::Pass& pass : postgresql::PassesOf(filter)) {
-      if (pass.rank != postgresql::Rank::kNumber && pass.rank != postgresql::Rank::kDate) continue;
-      const std::string plan = Explain("SET enable_seqscan = on",
-                                       "SELECT FROM doclock_c_things WHERE " + pass.where.sql +
-                                           " ORDER BY " + pass.order + " LIMIT 1",
-                                       pass.where.parameters);
+    for (const auto& [ranks, overlaps, where, order, values] :
+         sql::SelectsOf(filter, postgresql::PostgresqlDialect(filter))) {
+      if (!ranks.Have(sql::Rank::kNumber) && !ranks.Have(sql::Rank::kDate)) continue;
+      const std::string plan =
+          Explain("SET enable_seqscan = on",
+                  "SELECT FROM doclock_c_things WHERE " + where + " ORDER BY " + order + " LIMIT 1",
+                  postgresql::ParametersOf(values));
       EXPECT_THAT(plan, HasSubstr("doclock_i_"));
       EXPECT_THAT(plan, Not(HasSubstr("Sort"))) << plan;
       EXPECT_THAT(plan, Not(HasSubstr("Removed by Filter"))) << plan;

@@ -88,23 +88,38 @@ std::optional<std::chrono::milliseconds> NextDue(
   return due_in;
 }
 
-int CompareInOrder(const Filter& filter, const Json& a, const Json& b) noexcept {
-  return filter.descending() ? CompareValues(b, a) : CompareValues(a, b);
+bool IsBefore(const Filter& filter, const Filter::Position& a, const Filter::Position& b) noexcept {
+  if (filter.order().empty()) return filter.descending() ? b.key < a.key : a.key < b.key;
+  const int order =
+      filter.descending() ? CompareValues(b.value, a.value) : CompareValues(a.value, b.value);
+  return order != 0 ? order < 0 : a.key < b.key;
 }
 
-FirstRows::FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most)
-    : FirstInOrder(filter, std::move(after), most,
-                   [](const Key& a, const Key& b) noexcept { return a < b; }) {}
+bool FirstRows::Admits(const Filter::Position& position) {
+  if (after_ && !IsBefore(filter_, *after_, position)) return false;
+  const bool full = left_out_ || kept_.size() == most_;
+  if (!full || IsBefore(filter_, position, kept_.front().position)) return true;
+  left_out_ = true;
+  return false;
+}
 
 void FirstRows::Show(QueryRow row) {
-  if (!StateMatches(filter(), row.locked)) return;
-  const bool by_key = filter().order().empty();
+  if (!StateMatches(filter_, row.locked)) return;
+  const bool by_key = filter_.order().empty();
   if (by_key && !Admits({row.key, nullptr})) return;  // spares reading the body
-  if (!Matches(filter(), row.key, row.body)) return;
-  Filter::Position position = PositionOf(filter(), row.key, row.body);
+  if (!Matches(filter_, row.key, row.body)) return;
+  Filter::Position position = PositionOf(filter_, row.key, row.body);
   if (!by_key && !Admits(position)) return;
   const std::size_t bytes = row.body.size_hint();
-  Keep(std::move(position), bytes, std::move(row));
+  bytes_ += bytes;
+  kept_.push_back({std::move(position), bytes, std::move(row)});
+  std::push_heap(kept_.begin(), kept_.end(), Order());
+  while (kept_.size() > most_ || (bytes_ > kPageBytes && kept_.size() > 1)) {
+    std::pop_heap(kept_.begin(), kept_.end(), Order());
+    bytes_ -= kept_.back().bytes;
+    kept_.pop_back();
+    left_out_ = true;
+  }
 }
 
 IndexSpec WithoutKey(const IndexSpec& index) {

@@ -39,51 +39,29 @@ DOCLOCK_EXPORT std::optional<std::chrono::milliseconds> NextDue(
     const Filter& filter, std::chrono::system_clock::time_point now,
     const std::function<void(const Filter&, const std::function<bool(QueryRow&&)>&)>& scan);
 
-/// Three-way comparison of values of the field of the order: negative if `a` comes first.
-DOCLOCK_EXPORT int CompareInOrder(const Filter& filter, const nlohmann::json& a,
-                                  const nlohmann::json& b) noexcept;
-
 /// The memory for one page of bodies, about, as text. A page has one document at least.
 inline constexpr std::size_t kPageBytes = 4 * 1024 * 1024;
 
 /// The most documents that one page, or one scan that sorts, holds.
 inline constexpr std::size_t kPageRows = 16'000;
 
-/// Keeps those documents that come first in the filter's order behind `after`: at most `most`, and
-/// kPageBytes.
-/// @tparam T what is kept of a document
-template <class T>
-class FirstInOrder {
- public:
-  using KeyOrder = bool (*)(const Key&, const Key&) noexcept;
+/// Whether `a` stands before `b` in the filter's order, ties in the order of Key.
+DOCLOCK_EXPORT bool IsBefore(const Filter& filter, const Filter::Position& a,
+                             const Filter::Position& b) noexcept;
 
-  /// @param is_before the store's order of keys
-  FirstInOrder(const Filter& filter, std::optional<Filter::Position> after, std::size_t most,
-               KeyOrder is_before)
-      : filter_(filter), after_(std::move(after)), most_(most), is_before_(is_before) {}
+/// The first rows in the filter's order behind `after`, of the documents that are shown to it in
+/// any order: at most `most`, and kPageBytes.
+class DOCLOCK_EXPORT FirstRows {
+ public:
+  FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most)
+      : filter_(filter), after_(std::move(after)), most_(most) {}
 
   /// Is a document with this position to be kept? If not for lack of room, Pass finds out that
   /// there are more.
-  [[nodiscard]] bool Admits(const Filter::Position& position) {
-    if (after_ && !IsBefore(*after_, position)) return false;
-    const bool full = left_out_ || kept_.size() == most_;
-    if (!full || IsBefore(position, kept_.front().position)) return true;
-    left_out_ = true;
-    return false;
-  }
+  [[nodiscard]] bool Admits(const Filter::Position& position);
 
-  /// Keeps one that was admitted. `bytes` is the size of its body.
-  void Keep(Filter::Position position, std::size_t bytes, T what) {
-    bytes_ += bytes;
-    kept_.push_back({std::move(position), bytes, std::move(what)});
-    std::push_heap(kept_.begin(), kept_.end(), Order());
-    while (kept_.size() > most_ || (bytes_ > kPageBytes && kept_.size() > 1)) {
-      std::pop_heap(kept_.begin(), kept_.end(), Order());
-      bytes_ -= kept_.back().bytes;
-      kept_.pop_back();
-      left_out_ = true;
-    }
-  }
+  /// Looks at a document, which may not match.
+  void Show(QueryRow row);
 
   /// Passes what was kept to `visit`, in order, until it returns false. Returns whether it did not.
   template <class Visit>
@@ -91,52 +69,30 @@ class FirstInOrder {
     std::sort_heap(kept_.begin(), kept_.end(), Order());
     if (left_out_) rest_ = kept_.back().position;
     return std::all_of(kept_.begin(), kept_.end(),
-                       [&](Kept& kept) { return visit(std::move(kept.what)); });
+                       [&](Kept& kept) { return visit(std::move(kept.row)); });
   }
 
   /// After Pass: behind which document there may be more; nothing if there are no more.
   [[nodiscard]] const std::optional<Filter::Position>& rest() const noexcept { return rest_; }
 
- protected:
-  [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
-
  private:
   struct Kept {
     Filter::Position position;
     std::size_t bytes;
-    T what;
+    QueryRow row;
   };
-  struct IsEarlier {
-    const FirstInOrder& of;
-    bool operator()(const Kept& a, const Kept& b) const {
-      return of.IsBefore(a.position, b.position);
-    }
-  };
-  [[nodiscard]] IsEarlier Order() const noexcept { return {*this}; }
-  [[nodiscard]] bool IsBefore(const Filter::Position& a, const Filter::Position& b) const noexcept {
-    if (filter_.order().empty()) {
-      return filter_.descending() ? is_before_(b.key, a.key) : is_before_(a.key, b.key);
-    }
-    const int order = CompareInOrder(filter_, a.value, b.value);
-    return order != 0 ? order < 0 : is_before_(a.key, b.key);
+  [[nodiscard]] auto Order() const noexcept {
+    return
+        [this](const Kept& a, const Kept& b) { return IsBefore(filter_, a.position, b.position); };
   }
 
   const Filter& filter_;
   const std::optional<Filter::Position> after_;
   const std::size_t most_;
-  const KeyOrder is_before_;
   std::vector<Kept> kept_;  // a heap, with the last one in front
   std::size_t bytes_ = 0;
   bool left_out_ = false;
   std::optional<Filter::Position> rest_;
-};
-
-/// The first rows, in the order of Key, of the documents that are shown to it in any order.
-class DOCLOCK_EXPORT FirstRows : public FirstInOrder<QueryRow> {
- public:
-  FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most);
-  /// Looks at a document, which may not match.
-  void Show(QueryRow row);
 };
 
 /// Shows the documents that match to `sink`, in the filter's order, until it returns false or the

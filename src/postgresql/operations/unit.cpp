@@ -8,6 +8,7 @@
 #include "document/json/row_filter.h"
 #include "postgresql/hints/listener.h"
 #include "postgresql/query/scan.h"
+#include "postgresql/query/search.h"
 #include "postgresql/tables/rows.h"
 #include "postgresql/tables/texts.h"
 
@@ -371,7 +372,7 @@ std::string PostgresqlUnit::ScanLocks(Collection& collection, const LockQuery& q
       return visit({std::move(found.key), std::move(found.entry.lock), has_body, found.malformed});
     };
     postgresql::Scan(*connection_, deadline_, Ours(collection), Now())
-        .ForEachRow(kWholeBody, WhereOf(query), {std::string(kKeyColumns)}, show);
+        .ForEachRow(kWholeBody, SelectOf(query), /*few=*/false, show);
   });
   return {};
 }

@@ -1,38 +1,43 @@
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
 
 #include "doclock/filter.h"
 #include "doclock/store/locks.h"
 #include "postgresql/client/values.h"
-#include "postgresql/tables/indexed.h"
+#include "sql/search.h"
 
 namespace doclock::postgresql {
 
-/// A condition on rows, and its values.
-struct Where {
-  std::string sql = "true";
-  Parameters parameters;
+/// A filter in PostgreSQL's words.
+class PostgresqlDialect final : public sql::Dialect {
+ public:
+  explicit PostgresqlDialect(const Filter& filter) : filter_(filter) {}
+
+  [[nodiscard]] std::span<const sql::Ranks> ranks() const noexcept override;
+  [[nodiscard]] std::string Field(const sql::Path& path, sql::Rank rank) const override;
+  [[nodiscard]] std::string Compare(const sql::Path& path, const char* op,
+                                    const nlohmann::json& value,
+                                    sql::Values& values) const override;
+  [[nodiscard]] std::string From(const sql::Path& path, sql::Rank rank) const override;
+  [[nodiscard]] std::string Until(const sql::Path& path, sql::Rank rank) const override;
+  [[nodiscard]] std::string CompareKey(const char* op, const Key& key,
+                                       sql::Values& values) const override;
+  [[nodiscard]] std::string ByKey(bool descending) const override;
+  [[nodiscard]] std::string HasState(Filter::LockState state) const override;
+  [[nodiscard]] bool IsExact(const nlohmann::json& number) const override;
+
+ private:
+  const Filter& filter_;
 };
 
-/// A condition that all documents meet that the filter selects. Others may meet it too.
-Where WhereOf(const Filter& filter);
-/// The same of the locks that a query asks for.
-Where WhereOf(const LockQuery& query);
+Parameters ParametersOf(const sql::Values& values);
 
-/// An expression: the text of a body that has those members only that the filter looks at.
+/// Returns the SELECT of the locks that a query asks for, in the order of keys.
+sql::Select SelectOf(const LockQuery& query);
+
+/// Returns an expression: the text of a body that has those members only that the filter looks at.
 std::string MembersFor(const Filter& filter);
-
-/// A part of a search.
-struct Pass {
-  Rank rank;  ///< Which documents it shows; others may meet `where` too. Without an order: all.
-  Where where;
-  std::string order;  ///< The expressions to sort by; empty: the server has not that order.
-};
-
-/// The passes of a search, one after the other: they show what stands behind the filter's position.
-/// The server may count some documents as behind it that are not.
-std::vector<Pass> PassesOf(const Filter& filter);
 
 }  // namespace doclock::postgresql

@@ -1,42 +1,31 @@
 #include "sqlite/query/indexes.h"
 
-#include <stdexcept>
-
 #include "doclock/filter.h"
 #include "document/collection.h"
-#include "sqlite/query/field_sql.h"
+#include "sqlite/query/dialect.h"
 #include "sqlite/tables/index_names.h"
 #include "sqlite/tables/names.h"
 
 namespace doclock::sqlite {
-namespace {
-
-/// The field's path, by the rules of filters.
-Path PathOf(const std::string& field) { return Filter().OrderBy(field).order(); }
-
-}  // namespace
-
 std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index) {
   if (index.fields.empty()) return {};  // SQLite has that of the keys
-  std::string fields, kinds;
-  bool possible = true;
+  std::string fields, types;
   for (const std::string& name : index.fields) {
-    const auto field = FieldSql(PathOf(name));
-    possible = possible && field.has_value();
-    fields += field.value_or("") + ", ";
-    if (possible) kinds += ", " + *KindSql(PathOf(name));
+    const sql::Path path = Filter().OrderBy(name).order();
+    if (!SqliteDialect().Names(path)) {
+      if (!index.unique) return {};
+      throw StoreException(Errc::kRefused,
+                           "doclock: SQLite cannot index the fields " + FieldList(index.fields));
+    }
+    fields += FieldSql(path) + ", ";
+    types += TypeSql(path) + ", ";
   }
-  if (!possible && !index.unique) return {};
-  if (!possible) {
-    throw StoreException(Errc::kRefused,
-                         "doclock: SQLite cannot index the fields " + FieldList(index.fields));
-  }
-  fields.resize(fields.size() - 2);
+  if (index.unique) fields += types.substr(0, types.size() - 2);
+  // With the key the index also orders equal values. A unique index must not contain it; there a
+  // value that is missing, or null, repeats no other.
   const std::string name = Quoted(IndexName(collection.name(), index));
-  // With the key the index also orders equal values. A unique index must not contain it; there the
-  // kinds of values keep true and 1 apart.
   return std::string("CREATE ") + (index.unique ? "UNIQUE " : "") + "INDEX " + name + " ON " +
-         Quoted(collection.documents()) + "(" + fields + (index.unique ? kinds : ", key") + ")";
+         Quoted(collection.documents()) + "(" + fields + (index.unique ? "" : "key") + ")";
 }
 
 bool HasIndex(Connection& connection, const std::string& sql) {

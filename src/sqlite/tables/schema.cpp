@@ -11,7 +11,7 @@ namespace doclock::sqlite {
 namespace {
 
 /// Raise it with every change of the tables: a file of another number is refused.
-constexpr std::int64_t kSchemaVersion = 2;
+constexpr std::int64_t kSchemaVersion = 3;
 
 /// Half the range: eras can be counted, and leases added to times, without overflow.
 constexpr std::int64_t kMost = INT64_MAX / 2;

@@ -167,7 +167,7 @@ TEST_F(SqliteFiles, ANewerSchemaIsRefused) {
   Client(file_).Create("1");
   RawDatabase(file_).Run("UPDATE doclock_meta SET value=99 WHERE name='schema'");
   ExpectRefusal(file_, "a newer version of this library (schema 99");
-  RawDatabase(file_).Run("UPDATE doclock_meta SET value=2 WHERE name='schema'");
+  RawDatabase(file_).Run("UPDATE doclock_meta SET value=3 WHERE name='schema'");
   EXPECT_EQ(Refusal(file_), "none");
 }
 
@@ -175,7 +175,7 @@ TEST_F(SqliteFiles, AnOlderSchemaIsRefused) {
   Client(file_).Create("1");
   RawDatabase(file_).Run("UPDATE doclock_meta SET value=0 WHERE name='schema'");
   ExpectRefusal(file_, "an older version of this library (schema 0");
-  RawDatabase(file_).Run("UPDATE doclock_meta SET value=2 WHERE name='schema'");
+  RawDatabase(file_).Run("UPDATE doclock_meta SET value=3 WHERE name='schema'");
   ExpectWorks();
 }
 

@@ -1,11 +1,17 @@
 // How filters become SQL: indexes are used, and never change what is found.
 
+#include <gmock/gmock.h>
 #include <sqlite3.h>
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sqlite/query/candidates.h"
+#include "doclock/binary.h"
+#include "doclock/date.h"
+#include "doclock/decimal128.h"
+#include "doclock/json_types.h"
+#include "sqlite/query/search.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
@@ -13,14 +19,24 @@
 namespace doclock::sqlite_test {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+nlohmann::json LongOf(const char* digits) { return {{"$date", {{"$numberLong", digits}}}}; }
+
 class SqliteIndexes : public SqliteTest {
  protected:
-  std::string PlanOf(const Filter& filter) {
+  std::vector<std::string> SelectsOf(const Filter& filter) {
     sqlite::Connection connection(file_, /*create=*/false);
     connection.SetDeadline(sqlite::Deadline::max(), sqlite::Deadline::max());
     const sqlite::SqliteCollection collection("things", {}, 30s, 0);
+    return sqlite::SearchSql(connection, collection, filter);
+  }
+  std::string PlanOf(const Filter& filter) {
     std::string plan;
-    for (const std::string& sql : sqlite::CandidateSql(connection, collection, filter)) {
+    for (const std::string& sql : SelectsOf(filter)) {
       plan += RawDatabase(file_).Text("EXPLAIN QUERY PLAN " + sql) + "\n";
     }
     return plan;
@@ -45,7 +61,7 @@ class SqliteIndexes : public SqliteTest {
     const sqlite::StoreContext context{*SystemClock(), *coordinator, {}, 0};
     sqlite::LockReader reader(connection, context);
     std::map<std::string, int> visits;
-    sqlite::VisitCandidates(connection, reader, collection, filter, [&](sqlite::Candidate&& found) {
+    sqlite::Search(connection, reader, collection, filter, [&](QueryRow&& found) {
       ++visits[found.key.ToString()];
       return true;
     });
@@ -60,17 +76,99 @@ TEST_F(SqliteIndexes, AreUsedForConditionsAndOrder) {
   client_.EnsureIndex({.fields = {"status", "due"}});
   const Filter filter = Filter().Equal("status", "queued").AtMost("due", 5).OrderBy("due");
   const std::string plan = PlanOf(filter);
-  EXPECT_NE(plan.find("USING INDEX doclock_i_things:status,due (<expr>=? AND <expr><?)"),
-            std::string::npos)
+  EXPECT_NE(
+      plan.find("USING INDEX doclock_i_things:status,due (<expr>=? AND <expr>>? AND <expr><?)"),
+      std::string::npos)
       << plan;
   EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
+}
+
+TEST_F(SqliteIndexes, AreUsedForTheOrderOfDates) {
+  client_.EnsureIndex({.fields = {"status", "due"}});
+  const Filter filter =
+      Filter().Equal("status", "queued").AtMost("due", Date::Now()).OrderBy("due");
+  EXPECT_THAT(SelectsOf(filter), ElementsAre(HasSubstr(" ORDER BY ")));
+  EXPECT_THAT(PlanOf(filter), AllOf(HasSubstr("(<expr>=? AND <expr>>? AND <expr><?)"),
+                                    Not(HasSubstr("TEMP B-TREE"))));
+}
+
+/// Of each type, and what only looks like it.
+TEST_F(SqliteIndexes, HaveTheOrderOfTheLibrary) {
+  using nlohmann::json;
+  using namespace std::string_literals;
+  constexpr std::int64_t k53 = std::int64_t{1} << 53;
+  const std::vector<json> in_order = {
+      nullptr,
+      json(-1e300),
+      json(INT64_MIN),
+      json(-k53 - 1),
+      json(-1.5),
+      json(0),
+      json(5e-324),
+      json(0.1),
+      json(1),
+      json(k53),
+      json(k53 + 1),
+      json(k53 + 2),
+      json(INT64_MAX),
+      json(UINT64_MAX - 1),
+      json(UINT64_MAX),
+      json(1e300),
+      json(""),
+      json("\0"s),
+      json("\1"),
+      json("1"),
+      json("[5]"),
+      json("a"),
+      json("b"),
+      json("{}"),
+      json("\u20ac"),
+      json(false),
+      json(true),
+      LongOf("-9223372036854775808"),
+      LongOf("-10"),
+      LongOf("-1"),
+      LongOf("0"),
+      LongOf("9"),
+      LongOf("10"),
+      LongOf("9223372036854775807"),
+      json(Binary::FromUuid(NewUuid())),
+      json(ObjectId{}),
+      json(Decimal128("1.5")),
+      // Among each other these have no order but that of their keys.
+      LongOf("9223372036854775808"),
+      LongOf("007"),
+      LongOf("-0"),
+      json({{"$date", {{"$numberLong", "5"}, {"x", 1}}}}),
+      json::array(),
+      json::array({5}),
+      json::object(),
+  };
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < in_order.size(); ++i) keys.push_back(std::to_string(100 + i));
+  for (std::size_t i = in_order.size(); i-- > 0;) {
+    client_.Insert(keys[i], json{{"v", in_order[i]}}.dump());
+  }
+  for (const bool indexed : {false, true}) {
+    if (indexed) client_.EnsureIndex({.fields = {"v"}});
+    for (const std::size_t limit : {std::size_t{1}, std::size_t{4}, keys.size() + 1}) {
+      Filter page = Filter().OrderBy("v").Limit(static_cast<std::int64_t>(limit));
+      std::vector<std::string> shown = Keys(page);
+      for (std::size_t count = 0; shown.size() > count;) {
+        count = shown.size();
+        page.After(shown.back(), in_order.at(std::stoul(shown.back()) - 100));
+        for (std::string& key : Keys(page)) shown.push_back(std::move(key));
+      }
+      EXPECT_EQ(shown, keys) << limit;
+    }
+  }
 }
 
 TEST_F(SqliteIndexes, AreUsedForOrderAfterABoolean) {
   client_.EnsureIndex({.fields = {"done", "due"}});
   const Filter filter = Filter().Equal("done", false).AtMost("due", 5).OrderBy("due");
   const std::string plan = PlanOf(filter);
-  EXPECT_NE(plan.find("USING INDEX doclock_i_things:done,due (<expr>=? AND <expr><?)"),
+  EXPECT_NE(plan.find("USING INDEX doclock_i_things:done,due (<expr>=? AND <expr>>? AND <expr><?)"),
             std::string::npos)
       << plan;
   EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
