@@ -69,14 +69,4 @@ class Backoff {
   std::chrono::nanoseconds next_ = std::chrono::milliseconds(5);
 };
 
-/// The version that a write in doubt has left, if it took effect.
-inline std::int64_t VersionLeft(const WriteOp& op) noexcept {
-  return op.version != 0 ? op.version : op.expected + 1;
-}
-/// See above.
-inline std::int64_t VersionLeft(const SaveOp& op) noexcept {
-  if (op.version != 0) return op.version;
-  return op.save == SaveKind::kInsert ? 1 : op.expected + 1;
-}
-
 }  // namespace doclock::detail

@@ -7,7 +7,7 @@
 #include "doclock/detail/commit.h"
 #include "engine/engine.h"
 #include "engine/procedures/procedure.h"
-#include "engine/procedures/trace.h"
+#include "rules/trace.h"
 
 namespace doclock::detail {
 
