@@ -20,7 +20,8 @@ void ForEach(const CommitOp& commit, const F& use) {
 const char* FaultInCommit(const StoreOp& op) {
   if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
-    const bool plain = write.mode == LockMode::kExclusive && write.write != WriteKind::kLeave;
+    const bool plain =
+        write.request.mode == LockMode::kExclusive && write.request.write != WriteKind::kLeave;
     return plain ? FaultOf(op) : "a transaction writes under exclusive locks";
   }
   return op.kind == OpKind::kSave ? FaultOf(op) : "a transaction takes writes only";
@@ -42,7 +43,7 @@ std::vector<std::size_t> PlacesInOrder(const CommitOp& commit) {
   return sorted;
 }
 
-bool IsFaulty(const CommitOp& commit, std::span<const std::size_t> sorted) {
+bool RefuseFaulty(const CommitOp& commit, std::span<const std::size_t> sorted) {
   for (StoreOp* const op : commit.ops) {
     if (const char* const fault = FaultInCommit(*op)) return Refuse(*op, fault);
   }

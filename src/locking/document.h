@@ -56,10 +56,11 @@ struct Asked {
   static bool NeedsNoBody(const StoreOp& op) noexcept {
     if (op.kind != OpKind::kWrite) return op.kind == OpKind::kRenew;
     const auto& write = static_cast<const WriteOp&>(op);
-    return !write.merge && (!write.body || write.base);
+    return !write.request.merge && (!write.request.body || write.request.base);
   }
   static std::int64_t ExpectedBy(const StoreOp& op) noexcept {
-    return op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).expected : kAnyVersion;
+    return op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).request.expected
+                                     : kAnyVersion;
   }
 };
 

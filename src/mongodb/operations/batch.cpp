@@ -91,7 +91,7 @@ bool Batch::NeedsOwnCommand(const rules::PlainOp& plain) const {
     case Plain::kTakeFree:
       return is_single_;  // its answer shows the document
     case Plain::kTakeAndClose:
-      return is_single_ || AsAcquire(*plain.op).insert;
+      return is_single_ || AsAcquire(*plain.op).request.insert;
     // An entry of its id may have been granted the lock: among others that would show as a grant by
     // this command.
     case Plain::kJoinQueue:
@@ -105,7 +105,8 @@ bool Batch::NeedsOwnCommand(const rules::PlainOp& plain) const {
       break;
   }
   const WriteOp& write = AsWrite(*plain.op);
-  return write.lock_id == kSharedLockId || write.lock_id.is_nil() || write.expected == kAnyVersion;
+  return write.request.lock_id == kSharedLockId || write.request.lock_id.is_nil() ||
+         write.request.expected == kAnyVersion;
 }
 
 bool Batch::Build(Statement& statement) const {
@@ -113,15 +114,15 @@ bool Batch::Build(Statement& statement) const {
   try {
     if (op.kind == OpKind::kAcquire) {
       AcquireOp& acquire = AsAcquire(op);
-      statement.born = CanUpsert(acquire) ? acquire.grant.lock_id : Uuid{};
-      acquire.created = acquire.took_over = acquire.passed_on = false;
+      statement.born = CanUpsert(acquire) ? acquire.request.grant.lock_id : Uuid{};
+      acquire.result.created = acquire.result.took_over = acquire.result.passed_on = false;
       statement.doc = StatementOf(acquire, nullptr, statement.born);
     } else if (op.kind == OpKind::kWrite) {
       const WriteOp& write = AsWrite(op);
       statement.doc = StatementOf(write, ReleaseToOf(write));
     } else {
       SaveOp& save = AsSave(op);
-      if (save.save == SaveKind::kInsert) statement.born = NewUuid();
+      if (save.request.save == SaveKind::kInsert) statement.born = NewUuid();
       statement.doc = StatementOf(save, nullptr, statement.born);
     }
     return true;
@@ -188,14 +189,16 @@ bool Batch::LookAt(Statements& statements, Operations::Sees sees, Reply& reply) 
   for (Statement& statement : statements) {
     statement.sight.reset();
     keys.push_back(statement.op->key);
-    if (statement.op->kind == OpKind::kAcquire) mine.Add(AsAcquire(*statement.op).grant.lock_id);
+    if (statement.op->kind == OpKind::kAcquire)
+      mine.Add(AsAcquire(*statement.op).request.grant.lock_id);
   }
   return operations_.Look(
       *statements.front().op->collection, keys, {.sees = sees, .mine = &mine},
       [&](std::size_t place, Operations::Shown&& shown) {
         StoreOp& op = *statements[place].op;
         Sight sight{std::move(shown.lock), {}};
-        if (op.kind == OpKind::kAcquire && sight.lock.lock_id == AsAcquire(op).grant.lock_id) {
+        if (op.kind == OpKind::kAcquire &&
+            sight.lock.lock_id == AsAcquire(op).request.grant.lock_id) {
           sight.body = Body::FromJson(ReadBody(shown.doc, op.collection->fields()));
         }
         statements[place].sight = std::move(sight);
@@ -210,10 +213,10 @@ Trace Batch::TraceIn(const Statement& statement) {
   if (op.kind == OpKind::kAcquire) {
     const auto& acquire = static_cast<const AcquireOp&>(op);
     // It may have made the document, and another client erased it: it must not make it again.
-    if (!statement.sight) return acquire.insert ? Trace::kUnknown : Trace::kUnmoved;
+    if (!statement.sight) return acquire.request.insert ? Trace::kUnknown : Trace::kUnmoved;
     // A grant that was broken since counts as none, and so does one that is over.
     const StoredLock& lock = statement.sight->lock;
-    const bool holds = lock.lock_id == acquire.grant.lock_id && lock.IsLive(kLookedAt);
+    const bool holds = lock.lock_id == acquire.request.grant.lock_id && lock.IsLive(kLookedAt);
     return holds ? Trace::kWritten : Trace::kUnmoved;
   }
   ReadOp look(*op.collection, {*op.key, op.hash});
@@ -233,9 +236,10 @@ void Batch::JudgeDeletes(Statements statements, const Reply& reply) {
   if (keys.empty()) return;
   const auto survived = [&](std::size_t at, const Operations::Shown& shown) {
     const StoreOp& op = *statements[at].op;
-    if (op.kind == OpKind::kSave) return IsSame(static_cast<const SaveOp&>(op).born, shown.lock);
+    if (op.kind == OpKind::kSave)
+      return IsSame(static_cast<const SaveOp&>(op).request.born, shown.lock);
     const auto& write = static_cast<const WriteOp&>(op);
-    return shown.lock.lock_id == write.lock_id || IsSame(write.born, shown.lock);
+    return shown.lock.lock_id == write.request.lock_id || IsSame(write.request.born, shown.lock);
   };
   const auto done = operations_.JudgeDeletes(*statements.front().op->collection, keys,
                                              reply.Integer("n"), {}, survived);
@@ -308,22 +312,22 @@ void Batch::SettleDone(Statement& statement, bool created) {
   op.status = OpStatus::kDone;
   if (op.kind == OpKind::kAcquire) return SettleAcquire(statement, created);
   if (op.kind == OpKind::kWrite) {
-    AsWrite(op).version = AsWrite(op).expected + 1;
+    AsWrite(op).result.version = AsWrite(op).request.expected + 1;
     return;
   }
   SaveOp& save = AsSave(op);
   // The document may be that of an earlier attempt.
-  if (save.save == SaveKind::kInsert)
-    save.born = statement.sight ? statement.sight->lock.born : statement.born;
-  save.version = save.save == SaveKind::kInsert ? 1 : save.expected + 1;
+  if (save.request.save == SaveKind::kInsert)
+    save.result.born = statement.sight ? statement.sight->lock.born : statement.born;
+  save.result.version = save.request.save == SaveKind::kInsert ? 1 : save.request.expected + 1;
 }
 
 void Batch::SettleAcquire(const Statement& statement, bool created) {
   AcquireOp& op = AsAcquire(*statement.op);
-  op.created = created;
-  op.born = created ? statement.born : statement.sight->lock.born;
-  op.version = created ? 1 : statement.sight->lock.version;
-  op.body = created ? op.insert : statement.sight->body;
+  op.result.created = created;
+  op.result.born = created ? statement.born : statement.sight->lock.born;
+  op.result.version = created ? 1 : statement.sight->lock.version;
+  op.result.body = created ? op.request.insert : statement.sight->body;
 }
 
 void Batch::Recover(Verb verb, Statements statements, const Reply& reply) {

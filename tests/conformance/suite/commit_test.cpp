@@ -33,11 +33,11 @@ class Together : Batch {
   WriteOp& Write(Client& client, WriteKind kind, const AcquireOp& grant, const Key& key,
                  Body body = {}) {
     auto& op = Batch::Add<WriteOp>(client.collection(), key);
-    op.write = kind;
-    op.lock_id = grant.grant.lock_id;
-    op.expected = grant.version;
-    op.ttl = kTtl;
-    op.body = std::move(body);
+    op.request.write = kind;
+    op.request.lock_id = grant.request.grant.lock_id;
+    op.request.expected = grant.result.version;
+    op.request.ttl = kTtl;
+    op.request.body = std::move(body);
     return op;
   }
   SaveOp& Insert(Client& client, const Key& key, Json tree) {
@@ -70,11 +70,11 @@ class Together : Batch {
   SaveOp& Save(Client& client, SaveKind kind, const Key& key, std::int64_t version,
                const Uuid& born, Body body) {
     auto& op = Batch::Add<SaveOp>(client.collection(), key);
-    op.save = kind;
-    op.write_id = FreshId();
-    op.expected = version;
-    op.born = born;
-    op.body = std::move(body);
+    op.request.save = kind;
+    op.request.write_id = FreshId();
+    op.request.expected = version;
+    op.request.born = born;
+    op.request.body = std::move(body);
     return op;
   }
 };
@@ -89,10 +89,10 @@ class Commits : public StoreConformance {
   Json Stored(Client& client, const Key& key) {
     const ReadOp read = client.Read(key);
     if (read.status == OpStatus::kMissing) return nullptr;
-    return {{"body", read.body.json()},
-            {"version", read.version},
-            {"lock", Key(read.lock_id).ToString()},
-            {"released", Key(read.released).ToString()}};
+    return {{"body", read.result.body.json()},
+            {"version", read.result.version},
+            {"lock", Key(read.result.lock_id).ToString()},
+            {"released", Key(read.result.released).ToString()}};
   }
 
   Client others_ = Open("others");
@@ -114,7 +114,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
   const AcquireOp locked = things_.Create("locked");
   things_.Insert("taken", {{"email", "taken"}});
   AcquireOp not_mine = things_.Create("not mine");
-  not_mine.grant.lock_id = FreshId();
+  not_mine.request.grant.lock_id = FreshId();
   using AddRefused = std::function<StoreOp&(Together&)>;
   const std::vector<std::pair<OpStatus, AddRefused>> reasons{
       {OpStatus::kLost,
@@ -135,7 +135,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
        }},
       {OpStatus::kBusy,
        [&](Together& all) -> StoreOp& {
-         return all.Erase(things_, "locked", locked.version, locked.born);
+         return all.Erase(things_, "locked", locked.result.version, locked.result.born);
        }},
       {OpStatus::kConflict,
        [&](Together& all) -> StoreOp& {
@@ -162,7 +162,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
       add_at(0);
       all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
       add_at(1);
-      all.Erase(things_, "b", 1, b.born);
+      all.Erase(things_, "b", 1, b.result.born);
       add_at(2);
       all.Write(others_, WriteKind::kErase, c, "c");
       add_at(3);
@@ -174,7 +174,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
   }
   Together all(things_);
   all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
-  all.Erase(things_, "b", 1, b.born);
+  all.Erase(things_, "b", 1, b.result.born);
   EXPECT_TRUE(all.Commit()) << "all is still held";
 }
 
@@ -182,13 +182,14 @@ TEST_P(Commits, WhatWasRefusedCanBeMendedAndCommittedAgain) {
   const AcquireOp a = things_.Create("a"), locked = things_.Create("locked");
   Together both(things_);
   both.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"n", 2}}));
-  SaveOp& replace = both.Replace(things_, "locked", locked.version, locked.born, {{"n", 2}});
+  SaveOp& replace =
+      both.Replace(things_, "locked", locked.result.version, locked.result.born, {{"n", 2}});
   EXPECT_FALSE(both.Commit());
   ASSERT_EQ(replace.status, OpStatus::kBusy);
-  replace.expected = things_.Release("locked", locked).version;
+  replace.request.expected = things_.Release("locked", locked).result.version;
   EXPECT_TRUE(both.Commit());
   EXPECT_EQ(replace.detail, nullptr) << "nothing is left of the first attempt";
-  EXPECT_EQ(things_.Read("a").body.json(), Json({{"n", 2}}));
+  EXPECT_EQ(things_.Read("a").result.body.json(), Json({{"n", 2}}));
 }
 
 /// Clients that move amounts between the same documents, in any order of them.
@@ -205,10 +206,10 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
       const Key from_key = from, to_key = to;
       const ReadOp a = client.Read(from_key), b = client.Read(to_key);
       Together all(client);
-      all.Replace(client, from_key, a.version, a.born,
-                  {{"amount", a.body.json().at("amount").get<int>() - 1}});
-      all.Replace(client, to_key, b.version, b.born,
-                  {{"amount", b.body.json().at("amount").get<int>() + 1}});
+      all.Replace(client, from_key, a.result.version, a.result.born,
+                  {{"amount", a.result.body.json().at("amount").get<int>() - 1}});
+      all.Replace(client, to_key, b.result.version, b.result.born,
+                  {{"amount", b.result.body.json().at("amount").get<int>() + 1}});
       if (all.Commit()) ++done;
     }
   };
@@ -220,8 +221,8 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
   std::int64_t versions = 0;
   for (int i = 0; i < kAccounts; ++i) {
     const ReadOp read = things_.Read(i);
-    sum += read.body.json().at("amount").get<int>();
-    versions += read.version;
+    sum += read.result.body.json().at("amount").get<int>();
+    versions += read.result.version;
   }
   EXPECT_EQ(sum, 100 * kAccounts);
   EXPECT_EQ(versions, kAccounts + 2 * kTransfers * kClients);
@@ -246,7 +247,7 @@ int SumOf(std::span<const Account> accounts) {
   int sum = 0;
   for (const ReadOp& read : reads) {
     EXPECT_EQ(read.status, OpStatus::kDone);
-    sum += read.body.json().at("n").get<int>();
+    sum += read.result.body.json().at("n").get<int>();
   }
   return sum;
 }
@@ -256,7 +257,7 @@ class Transfers {
  public:
   explicit Transfers(std::vector<Account> accounts) : accounts_(std::move(accounts)) {
     for (Account& account : accounts_) {
-      account.born = account.client.Insert(account.key, {{"n", 0}}).born;
+      account.born = account.client.Insert(account.key, {{"n", 0}}).result.born;
     }
     thread_ = StartThread([this] {
       for (std::size_t i = 0; !over_ && Move(i); ++i) {
