@@ -205,7 +205,7 @@ class Committer {
     Reply reply;
     transaction.Run(command, reply);
     // Nothing is stored before the commit.
-    if (!reply.Fits(last - first)) throw locking::Raced();
+    if (!reply.Fits(last - first, false)) throw locking::Raced();
     Check(reply);
     for (std::size_t i = first; i < last; ++i) {
       if (!reply.HasOwnError(i - first)) continue;

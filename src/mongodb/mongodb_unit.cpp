@@ -145,7 +145,8 @@ void MongodbUnit::Commit(std::span<Document> documents) {
     }
     Writes& writes = commands.back();
     writes.documents.push_back(&document);
-    writes.statements.Add(statement);
+    writes.verb == Verb::kUpdate ? writes.statements.Add(Told(statement))
+                                 : writes.statements.Add(statement);
     writes.bytes += statement.get()->len;
   }
   spoilt_ = false;
@@ -162,7 +163,7 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
       CommandOf(writes.verb, *writes.documents.front()->asked.collection, writes.statements, false);
   Reply reply;
   operations_.Within(limit).Write(command, reply);
-  reply.Fits(writes.documents.size());
+  reply.Fits(writes.documents.size(), writes.verb != Verb::kDelete);
   const bool several = writes.documents.size() > 1;
   // The command has ended.
   const bool stopped = several && reply.ran_out_of_time();
@@ -173,70 +174,70 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
     for (std::size_t i = 0; i < writes.documents.size() && done == 0; ++i) Check(reply.Of(i));
     spoilt_ = false;
   }
-  std::vector<Document*> open;
+  if (stopped) return JudgeStopped(writes.documents);
+  std::vector<Document*> deleted;
   for (std::size_t i = 0; i < writes.documents.size(); ++i) {
     Document& document = *writes.documents[i];
-    const CommandResult& result = reply.Of(i);
-    if (result.is_duplicate() && result.duplicate == "_id") {
-      document.outcome.raced = true;  // another client has made it
-    } else if (stopped || !Settled(result, *document.asked.collection, document.outcome.status,
-                                   document.outcome.detail)) {
-      document.outcome.status = OpStatus::kDone;
-      open.push_back(&document);
+    locking::Outcome& outcome = document.outcome;
+    if (Settled(reply.Of(i), *document.asked.collection, outcome.status, outcome.detail)) continue;
+    if (writes.verb == Verb::kDelete) {
+      deleted.push_back(&document);
+    } else {
+      outcome.raced = reply.HasOwnError(i);  // it has met nothing, or a document
+      outcome.status = outcome.raced ? OpStatus::kPending : OpStatus::kDone;
     }
   }
-  if (open.empty() || (!stopped && done >= static_cast<std::int64_t>(open.size()))) return;
-  if (several) return TellApart(open, stopped ? std::nullopt : std::optional(done));
-  open.front()->outcome.status = OpStatus::kPending;
-  open.front()->outcome.raced = true;
-}
-
-bool MongodbUnit::IsStored(const Document& document, const Operations::Shown& shown) {
-  const rules::LockState& now = document.decision.entry->lock;
-  if (document.loaded.entry == nullptr) return shown.lock.born == now.born;
-  return ShowsChange(shown.lock, {.was = document.loaded.entry->lock, .now = now});
+  if (!deleted.empty()) JudgeDeletes(deleted, done);
 }
 
 bool MongodbUnit::IsUnmoved(const Document& document, const Operations::Shown& shown) {
-  if (document.loaded.entry == nullptr || document.outcome.status == OpStatus::kDone) return false;
+  if (document.loaded.entry == nullptr) return false;
   const auto& was = static_cast<const Loaded&>(*document.loaded.entry);
   return bson_equal(shown.lock.seen.get(), was.stored.seen.get());
 }
 
-void MongodbUnit::TellApart(std::span<Document* const> documents,
-                            std::optional<std::int64_t> done) {
+namespace {
+
+void Doubt(Document& document) {
+  document.outcome.Fail(OpStatus::kInDoubt, Errc::kInDoubt,
+                        "whether the write was done is not known");
+}
+
+std::vector<const Key*> KeysOf(std::span<Document* const> documents) {
   std::vector<const Key*> keys;
-  for (Document* const document : documents) {
-    keys.push_back(document->asked.key);
-    document->outcome.status = document->decision.erased ? OpStatus::kDone : OpStatus::kPending;
-  }
+  for (const Document* const document : documents) keys.push_back(document->asked.key);
+  return keys;
+}
+
+}  // namespace
+
+void MongodbUnit::JudgeStopped(std::span<Document* const> documents) {
   Reply reply;
-  const bool complete = operations_.Look(
-      *documents.front()->asked.collection, keys, {},
+  operations_.Look(
+      *documents.front()->asked.collection, KeysOf(documents), {},
       [&](std::size_t place, Operations::Shown&& shown) {
-        Document& document = *documents[place];
-        document.outcome.status = !document.decision.erased && IsStored(document, shown)
-                                      ? OpStatus::kDone
-                                      : OpStatus::kPending;
-        document.outcome.blocked = !done && IsUnmoved(document, shown);
-        document.outcome.raced = done && IsUnmoved(document, shown);
+        documents[place]->outcome.blocked = IsUnmoved(*documents[place], shown);
       },
       reply);
-  const auto shown = std::count_if(
-      documents.begin(), documents.end(),
-      [](const Document* document) { return document->outcome.status == OpStatus::kDone; });
   for (Document* const document : documents) {
-    // What is missing may be erased by this, or by another client.
-    const bool is_done = document->outcome.status == OpStatus::kDone &&
-                         (!document->decision.erased || done == shown);
-    if (complete && (is_done || document->outcome.blocked || document->outcome.raced)) continue;
-    document->outcome.raced = complete && (document->decision.erased ? done == 0 : done == shown);
-    if (document->outcome.raced) {
-      document->outcome.status = OpStatus::kPending;
-      continue;
+    if (!document->outcome.blocked) Doubt(*document);
+  }
+}
+
+void MongodbUnit::JudgeDeletes(std::span<Document* const> documents, std::int64_t done) {
+  const auto told =
+      operations_.JudgeDeletes(*documents.front()->asked.collection, KeysOf(documents), done, {},
+                               [&](std::size_t place, const Operations::Shown& shown) {
+                                 return IsUnmoved(*documents[place], shown);
+                               });
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    if (!told[i]) {
+      Doubt(*documents[i]);
+    } else if (*told[i]) {
+      documents[i]->outcome.status = OpStatus::kDone;
+    } else {
+      documents[i]->outcome.raced = true;
     }
-    document->outcome.Fail(OpStatus::kInDoubt, Errc::kInDoubt,
-                           "whether the write was done is not known");
   }
 }
 

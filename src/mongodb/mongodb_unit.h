@@ -45,13 +45,12 @@ class MongodbUnit final : public locking::Unit {
   /// Sends them, and settles each. @param is_only is nothing else sent? Then an error that has kept
   /// all of them out is thrown.
   void Send(const Writes& writes, std::chrono::milliseconds limit, bool is_only);
-  /// Gives documents their outcomes of which the server has told only how many were done, if that:
-  /// by one look.
-  void TellApart(std::span<locking::Document* const> documents, std::optional<std::int64_t> done);
-  /// Whether this is what the decision would store.
-  static bool IsStored(const locking::Document& document, const Operations::Shown& shown);
-  /// Is the document as it was loaded?
+  /// Whether the document is as it was loaded.
   static bool IsUnmoved(const locking::Document& document, const Operations::Shown& shown);
+  /// Gives documents of a command that has ended before its end their outcomes, by one look: what
+  /// shows nothing of it may be stored again.
+  void JudgeStopped(std::span<locking::Document* const> documents);
+  void JudgeDeletes(std::span<locking::Document* const> documents, std::int64_t done);
 
   Server& server_;
   const Deadline deadline_;

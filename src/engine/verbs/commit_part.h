@@ -6,8 +6,8 @@
 
 #include "doclock/detail/commit.h"
 #include "engine/calls/procedure.h"
-#include "engine/calls/trace.h"
 #include "engine/engine.h"
+#include "rules/trace.h"
 
 namespace doclock::detail {
 

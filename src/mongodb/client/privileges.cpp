@@ -14,7 +14,7 @@ struct Need {
 
 constexpr std::array kNeeds{
     Need{"findAndModify", "find and update, and insert where documents are to be made"},
-    Need{"update", "update, and insert where documents are to be made"},
+    Need{"update", "update and insert"},
     Need{"insert", "insert"},
     Need{"delete", "remove"},
     Need{"find", "find"},

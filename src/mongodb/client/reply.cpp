@@ -177,6 +177,7 @@ void Classify(const bson_t& error, int code, Effect effect, CommandResult& resul
     if (FindDocument(error, "keyPattern", pattern)) result.duplicate = FieldList(pattern);
     return;
   }
+  if (result.met_nothing()) return;
   result.outcome = OutcomeOf(Known(code).proof, effect);
 }
 
@@ -240,12 +241,14 @@ void Reply::Disown(Effect effect) {
   text = kOtherQuestion;
 }
 
-bool Reply::Fits(std::size_t statements) {
+bool Reply::Fits(std::size_t statements, bool tells_each) {
   if (!answered()) return true;
   const auto in_range = [&](std::int64_t value) {
     return value >= 0 && static_cast<std::uint64_t>(value) < statements;
   };
-  bool fits = Integer("n") == static_cast<std::int64_t>(statements) || in_range(Integer("n"));
+  const std::int64_t all = static_cast<std::int64_t>(statements), done = Integer("n");
+  bool fits = tells_each ? done + static_cast<std::int64_t>(errors_.size()) == all
+                         : done == all || in_range(done);
   for (const char* const places : {"writeErrors", "upserted"}) {
     ForEachIn(places, [&](const bson_t& item) {
       return fits = fits && in_range(IntegerAt(item, "index"));
@@ -325,9 +328,11 @@ void Reply::ReadOwnErrors() {
     return true;
   });
   // What matched nothing may be tried again, too.
-  met_no_primary_ = !errors_.empty() && Integer("n") == 0 &&
-                    std::all_of(errors_.begin(), errors_.end(),
-                                [](const OwnError& own) { return IsNotPrimary(own.code); });
+  const auto is_no_primary = [](const OwnError& own) { return IsNotPrimary(own.code); };
+  met_no_primary_ = Integer("n") == 0 && std::ranges::any_of(errors_, is_no_primary) &&
+                    std::ranges::all_of(errors_, [&](const OwnError& own) {
+                      return own.met_nothing() || is_no_primary(own);
+                    });
 }
 
 const CommandResult& Reply::Of(std::size_t statement) const noexcept {

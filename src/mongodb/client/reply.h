@@ -13,7 +13,8 @@ namespace doclock::mongodb {
 /// Codes of the server's error_codes.yml that are told apart.
 inline constexpr int kUnauthorized = 13, kNamespaceNotFound = 26, kDocumentValidationFailure = 121,
                      kBsonObjectTooLarge = 10334, kDuplicateKey = 11000, kWriteConflict = 112,
-                     kConflictingOperationInProgress = 117, kNoSuchTransaction = 251;
+                     kConflictingOperationInProgress = 117, kNoSuchTransaction = 251,
+                     kImmutableField = 66;
 /// The document would be too large, of an update; it has no name.
 inline constexpr int kUpdateTooLarge = 17419;
 
@@ -41,6 +42,8 @@ struct CommandResult {
 
   [[nodiscard]] bool answered() const noexcept { return outcome == Outcome::kAnswered; }
   [[nodiscard]] bool is_duplicate() const noexcept { return code == kDuplicateKey; }
+  /// It matched no document: see Told (write_command.h).
+  [[nodiscard]] bool met_nothing() const noexcept { return code == kImmutableField; }
   /// The collection's validator refuses the document.
   [[nodiscard]] bool is_invalid() const noexcept { return code == kDocumentValidationFailure; }
   /// The document would be too large: of an update, and of what it sends on.
@@ -70,7 +73,8 @@ class Reply : public CommandResult {
   /// The answer is that to another question: the outcome is unknown.
   void Disown(Effect effect);
   /// Whether it can be the answer to a command of so many statements. If not, disowns it.
-  bool Fits(std::size_t statements);
+  /// @param tells_each does it say of each whether it was done?
+  bool Fits(std::size_t statements, bool tells_each);
   /// The command was not sent, for this reason.
   void NotSent(const char* why);
 

@@ -33,13 +33,13 @@ void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int atte
       Reply reply;
       seen = LookFor(op, reply);
       if (Settled(op, reply)) return;
-      if (seen && MeetsQueue(op, *seen)) {
-        if (TakeTurn(op)) return;
-        seen.reset();
-        continue;
-      }
-      if (JudgeAcquire(op, seen ? &*seen : nullptr)) return;
     }
+    if (seen && MeetsQueue(op, *seen)) {
+      if (TakeTurn(op)) return;
+      seen.reset();
+      continue;
+    }
+    if (JudgeAcquire(op, seen ? &*seen : nullptr)) return;
     if (seen && TakeOver(op, *seen)) return;
     seen.reset();
   }

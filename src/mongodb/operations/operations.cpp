@@ -273,6 +273,30 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
   return true;
 }
 
+std::vector<std::optional<bool>> Operations::JudgeDeletes(const Collection& collection,
+                                                          std::span<const Key* const> keys,
+                                                          std::int64_t done, const View& view,
+                                                          const Survived& survived) {
+  std::vector<std::optional<bool>> told(keys.size());
+  const bool all = done == static_cast<std::int64_t>(keys.size());
+  if (all || done == 0) {
+    told.assign(keys.size(), all);
+    return told;
+  }
+  Reply reply;
+  const bool complete = Look(
+      collection, keys, view,
+      [&](std::size_t place, Shown&& shown) {
+        if (survived(place, shown)) told[place] = false;
+      },
+      reply);
+  // Those that are gone may have been deleted by other clients, unless the count says otherwise.
+  if (complete && std::count(told.begin(), told.end(), std::nullopt) == done) {
+    std::replace(told.begin(), told.end(), std::optional<bool>(), std::optional(true));
+  }
+  return told;
+}
+
 bool Operations::Forget(const Collection& collection, std::int64_t cursor) {
   Doc command;
   command.Add("killCursors", std::string_view(collection.name()));

@@ -43,7 +43,7 @@ class Operations {
   /// The release of a share, or a write by value: a command that tells the version. Leaves pending
   /// what matched nothing.
   void Execute(WriteOp& op);
-  /// An acquire that has got so far: what the last look showed, if that is worth an attempt, and
+  /// An acquire that has got so far: what the last look showed of its document, if anything, and
   /// after how many attempts.
   void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
   /// Renewals, all of one collection, one ttl and one mode, in one command. If some matched
@@ -87,6 +87,15 @@ class Operations {
                                  Reply& reply);
   /// The same, of the document at which an acquire matched nothing.
   std::optional<StoredLock> LookFor(const AcquireOp& op, Reply& reply);
+
+  /// Returns of each statement of a command that deletes documents whether it was done, or nothing
+  /// where that is not known. The server tells only how many were done; where that leaves open
+  /// which, this reads the documents.
+  /// @param survived whether the document that is shown was not deleted by its statement
+  using Survived = std::function<bool(std::size_t place, const Shown& shown)>;
+  std::vector<std::optional<bool>> JudgeDeletes(const Collection& collection,
+                                                std::span<const Key* const> keys, std::int64_t done,
+                                                const View& view, const Survived& survived);
 
   /// Sends a command that writes, bounded, to a majority.
   void Write(Doc& command, Reply& reply);

@@ -51,13 +51,6 @@ bool Goes(const bson_iter_t& item, const Parts& was, const Parts& now) {
   return Has(was, id) && !Has(now, id);
 }
 
-/// Does one of `was` stand among `found` that was to go?
-template <class Parts>
-bool ShowsGone(const Parts& found, const Parts& was, const Parts& now) {
-  return std::any_of(found.begin(), found.end(),
-                     [&](const auto& part) { return Has(was, part.id) && !Has(now, part.id); });
-}
-
 /// What stays of an array. Of a foreign program's doing too, unless nothing else stays.
 template <class Parts>
 Array Staying(const LockChange& change, const std::string& array, const Parts& was,
@@ -216,13 +209,6 @@ Doc StatementOf(const LockChange& change) {
   if (was.has_queue) update.Keep(names.queue, Staying(change, names.queue, was.queue, now.queue));
   if (change.body) update.ReplaceBody(change.body, change.base);
   return UpdateStatement(GuardOf(change), update);
-}
-
-bool ShowsChange(const rules::LockState& found, const LockStep& change) {
-  const auto& [was, now] = change;
-  return found.lock_id == now.lock_id && found.version == now.version && found.born == now.born &&
-         found.released == now.released && !ShowsGone(found.queue, was.queue, now.queue) &&
-         !ShowsGone(found.shares, was.shares, now.shares);
 }
 
 }  // namespace doclock::mongodb

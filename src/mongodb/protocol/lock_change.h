@@ -31,12 +31,4 @@ struct LockChange {
 /// over stays true while the fields stay.
 Doc StatementOf(const LockChange& change);
 
-/// From what to what a lock changed.
-struct LockStep {
-  const rules::LockState& was;
-  const rules::LockState& now;
-};
-/// Does a look show what a change was to store?
-bool ShowsChange(const rules::LockState& found, const LockStep& change);
-
 }  // namespace doclock::mongodb

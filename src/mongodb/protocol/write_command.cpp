@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_change.h"
 #include "rules/rules.h"
 
@@ -77,6 +78,35 @@ Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born) {
                       .body = op.request.body,
                       .base = op.request.base,
                       .erases = erases});
+}
+
+Doc Told(const Doc& statement) {
+  // No document has this field: so all match null, and the one that would be made shows a null.
+  static constexpr const char* kIsNew = "doclock:new";
+  bson_iter_t update, upsert;
+  bson_t part;
+  Doc told, changed;
+  if (FindField(*statement.get(), "upsert", upsert)) {
+    bson_concat(told.get(), statement.get());
+  } else if (FindDocument(*statement.get(), "u", part)) {
+    bson_copy_to_excluding_noinit(statement.get(), told.get(), "u", nullptr);
+    bson_concat(changed.get(), &part);
+    changed.Add("$setOnInsert", Doc::Of("_id", false));  // no key is a boolean
+    told.Add("u", changed).Add("upsert", true);
+  } else if (FindField(*statement.get(), "u", update)) {
+    FindDocument(*statement.get(), "q", part);
+    bson_concat(changed.get(), &part);
+    told.Add("q", changed.AddNull(kIsNew)).Add("upsert", true);
+    Array stages;
+    stages.Add(SetStage(Doc::Of("_id", Conditional(TypeIn(kIsNew, {"null"}), false, "$_id"))));
+    ForEachItem(*statement.get(), "u", [&](const bson_iter_t& stage) {
+      bson_iter_t shown = stage;  // bson_iter_value writes to it
+      stages.Add(*bson_iter_value(&shown));
+      return true;
+    });
+    told.Add("u", stages);
+  }
+  return told;
 }
 
 Doc CommandOf(Verb verb, const Collection& collection, const Array& statements, bool ordered) {

@@ -32,6 +32,12 @@ Doc StatementOf(const AcquireOp& op, const StoredLock* seen, const Uuid& born);
 /// @throws DocumentException
 Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born);
 
+/// The statement of an update, so that the server says by its index if it matches nothing: it would
+/// make a document then, of another key than its filter asks for, which is an error of its own
+/// (CommandResult::met_nothing). One that may make a document says so already, by its duplicate
+/// key.
+Doc Told(const Doc& statement);
+
 /// The command of these statements. @param ordered does it end at the first that fails?
 Doc CommandOf(Verb verb, const Collection& collection, const Array& statements, bool ordered);
 

@@ -62,7 +62,8 @@ TEST(MongoReply, AnErrorOfTheDriverIsNoneOfTheServer) {
 }
 
 TEST(MongoReply, OfAnotherCommandIsDisowned) {
-  const auto judge = [](std::int64_t n, std::int64_t index, const char* places) {
+  const auto judge = [](std::int64_t n, std::int64_t index, const char* places,
+                        bool tells_each = false) {
     Reply reply;
     Doc fields = Doc::Of("ok", 1);
     fields.Add("n", n).Add(places, Array().Add(Doc::Of("index", index)));
@@ -70,7 +71,7 @@ TEST(MongoReply, OfAnotherCommandIsDisowned) {
     bson_init(raw);
     bson_concat(raw, fields.get());
     reply.Judge(true, {}, Effect::kWrites);
-    const bool kept = reply.Fits(2);
+    const bool kept = reply.Fits(2, tells_each);
     EXPECT_EQ(reply.outcome, kept ? Outcome::kAnswered : Outcome::kDoubt);
     EXPECT_EQ(reply.Of(1).outcome == Outcome::kDoubt, !kept);
     return kept;
@@ -82,6 +83,10 @@ TEST(MongoReply, OfAnotherCommandIsDisowned) {
   EXPECT_FALSE(judge(1, 2, "upserted"));
   EXPECT_FALSE(judge(1, -1, "upserted"));
   EXPECT_FALSE(judge(1, 2, "writeErrors"));
+  EXPECT_TRUE(judge(1, 1, "writeErrors", true));
+  EXPECT_TRUE(judge(2, 1, "upserted", true));
+  EXPECT_FALSE(judge(2, 1, "writeErrors", true));
+  EXPECT_FALSE(judge(1, 1, "upserted", true)) << "it does not speak of one of them";
 }
 
 /// A primary without its majority knows no transaction that a later primary may have committed.

@@ -1,8 +1,6 @@
-#include "engine/calls/trace.h"
+#include "rules/trace.h"
 
-#include "engine/calls/procedure.h"
-
-namespace doclock::detail {
+namespace doclock {
 
 Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
   if (look.status == OpStatus::kMissing) {
@@ -37,4 +35,4 @@ Trace TraceOf(const SaveOp& save, const ReadOp& look) noexcept {
   return unmoved ? Trace::kUnmoved : Trace::kUnknown;
 }
 
-}  // namespace doclock::detail
+}  // namespace doclock
