@@ -23,7 +23,10 @@ const char* FaultInCommit(const StoreOp& op) {
     const bool plain = write.mode == LockMode::kExclusive && write.write != WriteKind::kLeave;
     return plain ? FaultOf(op) : "a transaction writes under exclusive locks";
   }
-  return op.kind == OpKind::kSave ? FaultOf(op) : "a transaction takes writes only";
+  if (op.kind != OpKind::kSave) return "a transaction takes writes only";
+  const auto& save = static_cast<const SaveOp&>(op);
+  if (save.Writes()) return FaultOf(save);
+  return save.expected == kAnyVersion ? "an expectation needs a version" : nullptr;
 }
 
 bool Refuse(StoreOp& op, const char* why) {

@@ -110,6 +110,11 @@ void Decide(SaveOp& op, Document& document, Unit& unit) {
   const TimePoint now = unit.Now();
   const Entry* const was = document.loaded.entry;
   if (Settle(op, rules::WhyNotSave(op, was == nullptr ? nullptr : &was->lock, now))) return;
+  if (!op.Writes()) {
+    op.version = op.expected;
+    op.status = OpStatus::kDone;
+    return;  // undecided, it stays as it is
+  }
   const bool erases = op.save == SaveKind::kErase;
   Body body = erases ? Body() : NewBody(op.body, was);
   if (body && !IsGood(op, body, op.base, unit)) return;

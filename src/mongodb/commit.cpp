@@ -236,7 +236,7 @@ class Committer {
       }
       auto& save = static_cast<SaveOp&>(op);
       const bool inserts = save.save == SaveKind::kInsert;
-      save.version = inserts ? 1 : after(save.expected);
+      save.version = inserts ? 1 : save.Writes() ? after(save.expected) : save.expected;
       if (inserts) save.born = writes_[i].born;
     }
   }

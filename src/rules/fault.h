@@ -48,6 +48,7 @@ inline const char* FaultOf(const SaveOp& op) noexcept {
   if (op.save == SaveKind::kReplace && op.expected == kAnyVersion) {
     return "a replacement needs the version it replaces";
   }
+  if (op.save == SaveKind::kExpect) return "only a transaction expects a document";
   return nullptr;
 }
 

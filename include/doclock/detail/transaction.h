@@ -78,14 +78,14 @@ struct NoHandle {
   }
 };
 
-/// Takes what was passed to Transaction::Insert without a repository.
+/// Takes what was passed to Transaction::Insert or Expect without a repository.
 struct NoRepository {
   /// Always an error, in words.
   template <class T>
   NoRepository(const T&) {  // NOLINT(google-explicit-constructor)
     static_assert(sizeof(T) == 0,
-                  "doclock: Transaction::Insert takes the repository first: Insert(repository, "
-                  "entity) or Insert(repository, key, entity)");
+                  "doclock: a Transaction takes the repository first: Insert(repository, entity), "
+                  "Insert(repository, key, entity), Expect(repository, snapshot)");
   }
 };
 

@@ -159,22 +159,30 @@ enum class SaveKind : std::uint8_t {
   kInsert,   ///< The document must not exist; `body` must.
   kReplace,  ///< The document must be at `expected` of `born`, and `expected` be a version.
   kErase,    ///< Delete; at `expected` of `born` unless that is kAnyVersion.
+  /// Write nothing. The document must be at `expected` of `born`, and `expected` be a version. Only
+  /// in a CommitOp, which is stored only if it is so at the moment of the commit. A lock, also a
+  /// live one, is no obstacle: what its holder writes comes later. The document keeps its version,
+  /// its mark, its lock and its queue, and no waiter is notified.
+  kExpect,
 };
 
-/// Writes without holding the lock. A live lock is kBusy. An expired or dead lock is cleared in the
-/// same write, which ends its holder's right to write. kDone, kBusy, kMissing, kConflict, kFailed,
-/// kInDoubt.
+/// Writes without holding the lock. A live lock is kBusy, except for kExpect. An expired or dead
+/// lock is cleared in the same write, which ends its holder's right to write. kDone, kBusy,
+/// kMissing, kConflict, kFailed, kInDoubt.
 struct SaveOp : StoreOp {
   /// For one document.
   SaveOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kSave, c, k) {}
   SaveKind save = SaveKind::kReplace;   ///< Request.
   std::int64_t expected = kAnyVersion;  ///< Request.
-  Uuid born{};      ///< Request for kReplace and kErase; result of kInsert: the store chooses it.
+  Uuid born{};      ///< Request of all others; result of kInsert: the store chooses it.
   Uuid write_id{};  ///< Request: fresh; kept in lockReleased, so that doubt can be settled.
   Body body;        ///< Request: the new body; none (kReplace): untouched.
   Body base;        ///< Request: the body last known, for stores that send differences.
 
   std::int64_t version = 0;  ///< Result: after the write. With kInDoubt: if it was made; or 0.
+
+  /// Does it change the document?
+  [[nodiscard]] bool Writes() const noexcept { return save != SaveKind::kExpect; }
 };
 
 /// Reads. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).

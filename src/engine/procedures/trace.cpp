@@ -23,6 +23,7 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
 }
 
 Trace TraceOf(const SaveOp& save, const ReadOp& look) noexcept {
+  if (!save.Writes()) return Trace::kUnknown;
   if (look.status == OpStatus::kMissing) {
     return save.save == SaveKind::kErase ? Trace::kWritten : Trace::kUnknown;
   }

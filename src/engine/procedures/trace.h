@@ -21,7 +21,7 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept;
 
 /// Of a write without a lock, which leaves its own id in the document (lockReleased): only that
 /// proves it, or of an erasure that there is no document. An insert is never unmoved: it could
-/// bring back a document that was erased meanwhile.
+/// bring back a document that was erased meanwhile. An expected document says nothing.
 Trace TraceOf(const SaveOp& save, const ReadOp& look) noexcept;
 
 }  // namespace doclock::detail
