@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -193,6 +194,9 @@ class DOCLOCK_EXPORT Transaction {
  private:
   friend class Inbox;
   friend class Outbox;
+  friend class detail::TransactionState;
+
+  explicit Transaction(detail::TransactionStatePtr state);
 
   /// A write under the lock of a handle.
   template <class StatePtr>
@@ -232,7 +236,7 @@ class DOCLOCK_EXPORT Transaction {
                    detail::TransactionState::Make make, detail::TransactionState::Done done);
   [[nodiscard]] const detail::TransactionStatePtr& state() const;
 
-  LockManager manager_;
+  std::optional<LockManager> manager_;  ///< None: the caller of Update keeps it open.
   detail::TransactionStatePtr state_;
 };
 
