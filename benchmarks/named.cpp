@@ -158,9 +158,9 @@ void LeaveExpired(std::shared_ptr<Store> store, int locks) {
     for (int i = from; i < std::min(from + kAtOnce, locks); ++i) {
       AcquireOp& op = acquires.emplace_back(
           *collection, keys.emplace_back(NameOf(static_cast<std::uint64_t>(i))));
-      op.grant.lock_id = NewUuid();
-      op.grant.ttl = 100ms;
-      op.insert = nothing;
+      op.request.grant.lock_id = NewUuid();
+      op.request.grant.ttl = 100ms;
+      op.request.insert = nothing;
     }
     std::vector<StoreOp*> ops;
     for (auto& op : acquires) ops.push_back(&op);

@@ -78,9 +78,9 @@ inline void FillStore(Store& store, Collection& collection, int documents) {
     for (int i = from; i < from + kAtOnce; ++i) {
       keys.emplace_back(BareUpdates::KeyOf(i));
       SaveOp insert(collection, keys.back());
-      insert.save = SaveKind::kInsert;
-      insert.write_id = NewUuid();
-      insert.body = SampleText(i);
+      insert.request.save = SaveKind::kInsert;
+      insert.request.write_id = NewUuid();
+      insert.request.body = SampleText(i);
       inserts.push_back(std::move(insert));
     }
     std::vector<StoreOp*> ops;
@@ -92,17 +92,17 @@ inline void FillStore(Store& store, Collection& collection, int documents) {
 /// Lock and release through the store alone.
 inline void StoreCycle(Store& store, Collection& collection, const Key& key, const Body& body) {
   AcquireOp acquire(collection, key);
-  acquire.grant.lock_id = NewUuid();
-  acquire.grant.ttl = std::chrono::seconds(30);
-  acquire.insert = body;
+  acquire.request.grant.lock_id = NewUuid();
+  acquire.request.grant.ttl = std::chrono::seconds(30);
+  acquire.request.insert = body;
   StoreOp* one[] = {&acquire};
   store.Execute(one, std::chrono::seconds(10));
   if (acquire.status != OpStatus::kDone) std::abort();
   WriteOp release(collection, {key, acquire.hash});
-  release.lock_id = acquire.grant.lock_id;
-  release.expected = acquire.version;
-  release.body = body;
-  release.renewed = false;
+  release.request.lock_id = acquire.request.grant.lock_id;
+  release.request.expected = acquire.result.version;
+  release.request.body = body;
+  release.request.renewed = false;
   one[0] = &release;
   store.Execute(one, std::chrono::seconds(10));
   if (release.status != OpStatus::kDone) std::abort();

@@ -97,7 +97,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void FreedForSearches(Collection& collection) noexcept;
   /// Likewise wakes searches after a document was inserted or saved: it may match.
   void Saved(const SaveOp& save) noexcept {
-    if (save.Writes() && save.save != SaveKind::kErase) FreedForSearches(*save.collection);
+    if (save.request.Writes() && save.request.save != SaveKind::kErase) {
+      FreedForSearches(*save.collection);
+    }
   }
 
   /// Blocks the caller for a while, or until the engine closes.

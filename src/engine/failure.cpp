@@ -65,7 +65,8 @@ AllFailures& Lasting() noexcept {
 }
 
 bool IsInsert(const StoreOp& op) {
-  return op.kind == OpKind::kSave && static_cast<const SaveOp&>(op).save == SaveKind::kInsert;
+  return op.kind == OpKind::kSave &&
+         static_cast<const SaveOp&>(op).request.save == SaveKind::kInsert;
 }
 
 /// Is the lock free, but kept closed by min_hold?

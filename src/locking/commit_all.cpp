@@ -55,7 +55,7 @@ void CommitAll(Database& database, CommitOp& commit, Deadline deadline) {
     return;
   }
   const std::vector<std::size_t> order = PlacesInOrder(commit);
-  if (IsFaulty(commit, order)) return;
+  if (RefuseFaulty(commit, order)) return;
   RunGuarded(commit, [&] {
     RunUnit(database, Access::kWriteAll, deadline,
             [&](Unit& unit) { RunOnce(unit, commit, order); });

@@ -20,13 +20,14 @@ void ForEach(const CommitOp& commit, const F& use) {
 const char* FaultInCommit(const StoreOp& op) {
   if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
-    const bool plain = write.mode == LockMode::kExclusive && write.write != WriteKind::kLeave;
+    const bool plain =
+        write.request.mode == LockMode::kExclusive && write.request.write != WriteKind::kLeave;
     return plain ? FaultOf(op) : "a transaction writes under exclusive locks";
   }
   if (op.kind != OpKind::kSave) return "a transaction takes writes only";
   const auto& save = static_cast<const SaveOp&>(op);
-  if (save.Writes()) return FaultOf(save);
-  return save.expected == kAnyVersion ? "an expectation needs a version" : nullptr;
+  if (save.request.Writes()) return FaultOf(save);
+  return save.request.expected == kAnyVersion ? "an expectation needs a version" : nullptr;
 }
 
 bool Refuse(StoreOp& op, const char* why) {
@@ -45,7 +46,7 @@ std::vector<std::size_t> PlacesInOrder(const CommitOp& commit) {
   return sorted;
 }
 
-bool IsFaulty(const CommitOp& commit, std::span<const std::size_t> sorted) {
+bool RefuseFaulty(const CommitOp& commit, std::span<const std::size_t> sorted) {
   for (StoreOp* const op : commit.ops) {
     if (const char* const fault = FaultInCommit(*op)) return Refuse(*op, fault);
   }

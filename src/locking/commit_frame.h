@@ -34,8 +34,9 @@ void Guarded(const Run& run, const ForEachOpen& for_each_open) {
 /// The places of the operations in the order of all clients (StandsBefore).
 [[nodiscard]] DOCLOCK_EXPORT std::vector<std::size_t> PlacesInOrder(const CommitOp& commit);
 
-/// Is an operation refused whatever is stored? Settles it. @param sorted PlacesInOrder of them
-DOCLOCK_EXPORT bool IsFaulty(const CommitOp& commit, std::span<const std::size_t> sorted);
+/// Refuses an operation that is refused whatever is stored, and returns whether there was one.
+/// @param sorted PlacesInOrder of them
+DOCLOCK_EXPORT bool RefuseFaulty(const CommitOp& commit, std::span<const std::size_t> sorted);
 
 /// Clears all results, before an attempt.
 DOCLOCK_EXPORT void Reopen(CommitOp& commit) noexcept;

@@ -25,13 +25,13 @@ Body Changed(const Body& body, const Body& base) {
   return Body::FromJson(std::move(changed));
 }
 
-/// Settles the operation and returns false if the body holds text that is not valid UTF-8, and that
-/// `base` does not hold. @throws DocumentException if the database cannot hold the body
-bool IsGood(StoreOp& op, const Body& body, const Body& base, const Unit& unit) {
+/// Refuses an operation whose body holds text that is not valid UTF-8, and that `base` does not
+/// hold. Returns whether it did. @throws DocumentException if the database cannot hold the body
+bool RefuseBadText(StoreOp& op, const Body& body, const Body& base, const Unit& unit) {
   unit.CheckBody(body);
-  if (body.IsUtf8() || (base && Changed(body, base).IsUtf8())) return true;
+  if (body.IsUtf8() || (base && Changed(body, base).IsUtf8())) return false;
   op.Fail(Errc::kDocument, "the body holds a string that is not valid UTF-8");
-  return false;
+  return true;
 }
 
 /// The body to store in place of that of `was`; none: that one stays. What a grant gave out and a
@@ -50,8 +50,9 @@ void Put(Body&& body, const Body* base, Entry& entry, Document& document) noexce
 
 /// A plain release that nobody waits for does not read the time.
 TimePoint TimeFor(const WriteOp& op, const rules::LockState& lock, Unit& unit) {
-  const bool needed = op.mode == LockMode::kShared || op.write == WriteKind::kCheckpoint ||
-                      op.write == WriteKind::kLeave || op.next != nullptr || !lock.queue.empty();
+  const bool needed =
+      op.request.mode == LockMode::kShared || op.request.write == WriteKind::kCheckpoint ||
+      op.request.write == WriteKind::kLeave || op.request.next != nullptr || !lock.queue.empty();
   return needed ? unit.Now() : TimePoint{};
 }
 
@@ -64,9 +65,9 @@ void Tell(Document& document, bool concerns_waiters, const Entry& entry) noexcep
 }
 
 void Create(AcquireOp& op, Document& document, Unit& unit) {
-  if (!IsGood(op, op.insert, {}, unit)) return;
+  if (RefuseBadText(op, op.request.insert, {}, unit)) return;
   Entry& entry = document.Edit();
-  entry.body = op.body = op.insert;
+  entry.body = op.result.body = op.request.insert;
   entry.lock.floor = unit.floor();
   rules::AcquireNew(op, entry.lock, unit.Now(), unit.instance());
 }
@@ -74,7 +75,7 @@ void Create(AcquireOp& op, Document& document, Unit& unit) {
 void Decide(AcquireOp& op, Document& document, Unit& unit) {
   if (document.loaded.entry != nullptr) {
     DecideAcquire(op, document, unit);
-  } else if (op.insert) {
+  } else if (op.request.insert) {
     Create(op, document, unit);
   } else {
     op.status = OpStatus::kMissing;
@@ -97,40 +98,41 @@ void Decide(WriteOp& op, Document& document, Unit& unit) {
   const Entry& was = *document.loaded.entry;
   const TimePoint now = TimeFor(op, was.lock, unit);
   if (Settle(op, rules::WhyNotWrite(op, was.lock, now))) return;
-  Body body = NewBody(op.body, &was, op.merge);
-  if (body && !IsGood(op, body, op.merge ? was.body : op.base, unit)) return;
+  Body body = NewBody(op.request.body, &was, op.request.merge);
+  if (body && RefuseBadText(op, body, op.request.merge ? was.body : op.request.base, unit)) return;
   Entry& entry = document.Edit();
   rules::Write(op, entry.lock, now, unit.instance());
-  Put(std::move(body), op.base && !op.merge ? &op.base : nullptr, entry, document);
+  Put(std::move(body), op.request.base && !op.request.merge ? &op.request.base : nullptr, entry,
+      document);
   Tell(document, rules::ConcernsWaiters(op, entry.lock), entry);
-  document.decision.erased = op.write == WriteKind::kErase;
+  document.decision.erased = op.request.write == WriteKind::kErase;
 }
 
 void Decide(SaveOp& op, Document& document, Unit& unit) {
   const TimePoint now = unit.Now();
   const Entry* const was = document.loaded.entry;
   if (Settle(op, rules::WhyNotSave(op, was == nullptr ? nullptr : &was->lock, now))) return;
-  if (!op.Writes()) {
-    op.version = op.expected;
+  if (!op.request.Writes()) {
+    op.result.version = op.request.expected;
     op.status = OpStatus::kDone;
     return;  // undecided, it stays as it is
   }
-  const bool erases = op.save == SaveKind::kErase;
-  Body body = erases ? Body() : NewBody(op.body, was);
-  if (body && !IsGood(op, body, op.base, unit)) return;
+  const bool erases = op.request.save == SaveKind::kErase;
+  Body body = erases ? Body() : NewBody(op.request.body, was);
+  if (body && RefuseBadText(op, body, op.request.base, unit)) return;
   Entry& entry = document.Edit();
   if (was == nullptr) {
     entry.lock.born = NewUuid();
     entry.lock.floor = unit.floor();
   }
   const bool frees = rules::Save(op, entry.lock, now);
-  Put(std::move(body), op.base ? &op.base : nullptr, entry, document);
+  Put(std::move(body), op.request.base ? &op.request.base : nullptr, entry, document);
   Tell(document, frees || !erases, entry);
   document.decision.erased = erases;
 }
 
 void Decide(ReadOp& op, Document& document, Unit& unit) {
-  op.body = document.loaded.entry->body;
+  op.result.body = document.loaded.entry->body;
   rules::Read(op, document.loaded.entry->lock, unit.Now());
 }
 
@@ -146,10 +148,10 @@ void DecideAcquire(AcquireOp& op, Document& document, Unit& unit) {
   if (entry.lock.born.is_nil()) entry.lock.born = NewUuid();
   rules::Acquire(op, entry.lock, unit.Now(), unit.instance());
   Tell(document, entry.lock.passed_on.done, entry);
-  if (op.status == OpStatus::kDone) op.body = entry.body;
+  if (op.status == OpStatus::kDone) op.result.body = entry.body;
   // A refused attempt that left nothing writes nothing.
-  const bool changed =
-      op.status == OpStatus::kDone ? !op.passed_on : entry.lock != document.loaded.entry->lock;
+  const bool changed = op.status == OpStatus::kDone ? !op.result.passed_on
+                                                    : entry.lock != document.loaded.entry->lock;
   if (!changed) document.decision.entry.reset();
 }
 

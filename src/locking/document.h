@@ -56,16 +56,17 @@ struct Asked {
 
  private:
   static bool Expects(const StoreOp& op) noexcept {
-    return op.kind == OpKind::kSave && !static_cast<const SaveOp&>(op).Writes();
+    return op.kind == OpKind::kSave && !static_cast<const SaveOp&>(op).request.Writes();
   }
   static bool NeedsNoBody(const StoreOp& op) noexcept {
     if (Expects(op)) return true;
     if (op.kind != OpKind::kWrite) return op.kind == OpKind::kRenew;
     const auto& write = static_cast<const WriteOp&>(op);
-    return !write.merge && (!write.body || write.base);
+    return !write.request.merge && (!write.request.body || write.request.base);
   }
   static std::int64_t ExpectedBy(const StoreOp& op) noexcept {
-    return op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).expected : kAnyVersion;
+    return op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).request.expected
+                                     : kAnyVersion;
   }
 };
 

@@ -23,14 +23,8 @@ namespace {
 bool Void(StoreOp& op) noexcept {
   if (op.kind != OpKind::kAcquire) return false;
   auto& acquire = static_cast<AcquireOp&>(op);
-  acquire.created = false;
-  return std::exchange(acquire.queued, false);
-}
-
-/// Forgets what was decided in a unit that stored nothing.
-void Reset(StoreOp& op) noexcept {
-  Void(op);
-  op.MakePending();
+  acquire.result.created = false;
+  return std::exchange(acquire.result.queued, false);
 }
 
 /// What was decided may not be stored. One that is busy still is, unless its entry may be stored:
@@ -44,7 +38,7 @@ void Reopen(StoreOp& op, bool in_doubt) noexcept {
 /// Gives an operation the outcome of its document.
 void Settle(StoreOp& op, const Document& document) {
   if (!document.IsDecided() || document.outcome.status == OpStatus::kDone) return;
-  if (document.outcome.blocked || document.outcome.raced) return Reset(op);
+  if (document.outcome.blocked || document.outcome.raced) return op.MakePending();
   Reopen(op, document.outcome.status == OpStatus::kInDoubt);
   if (op.status == OpStatus::kBusy) return;
   op.status = document.outcome.status;
@@ -53,7 +47,7 @@ void Settle(StoreOp& op, const Document& document) {
 
 /// Lets the database carry out without a unit what it can.
 void RunPlain(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
-  for (StoreOp* const op : ops) Reset(*op);
+  for (StoreOp* const op : ops) op->MakePending();
   std::vector<rules::PlainOp> plain;
   for (StoreOp* const op : ops) {
     const rules::Plain kind = rules::PlainOf(*op);
@@ -93,7 +87,7 @@ bool MayWait(const StoreOp& op) noexcept {
 
 /// Its document is kept, and nothing of it is stored.
 void LeaveKept(StoreOp& op) {
-  Reset(op);
+  op.MakePending();
   if (op.if_kept == IfKept::kLeave) {
     op.status = OpStatus::kKept;
   } else {
@@ -129,7 +123,7 @@ class Step {
   }
   /// Forgets what a unit decided that stored nothing.
   void Clear() noexcept {
-    for (StoreOp* const op : ops_) Reset(*op);
+    for (StoreOp* const op : ops_) op->MakePending();
     of_.clear();
     documents_.clear();
   }
@@ -234,7 +228,7 @@ bool ExecuteTogether(Database& database, std::span<StoreOp* const> ops, Deadline
   };
   Guarded(run, [&](const auto& settle, bool in_doubt) { step.ForEachOpen(settle, in_doubt); });
   // Nothing of what was decided is stored.
-  if (has_failed || is_kept) std::ranges::for_each(ops, [](StoreOp* op) { Reset(*op); });
+  if (has_failed || is_kept) std::ranges::for_each(ops, [](StoreOp* op) { op->MakePending(); });
   // Memory may run out from here on.
   for (std::size_t i = 0; i < ops.size() && !is_kept; ++i) {
     const bool blocked = step.IsBlocked(i);
@@ -249,8 +243,8 @@ bool ExecuteTogether(Database& database, std::span<StoreOp* const> ops, Deadline
   return !is_kept;
 }
 
-/// Settles it and returns true, if no type prevents what it asks for.
-bool IsFaulty(StoreOp& op) {
+/// Refuses an operation that asks for what no type prevents, and returns whether it did.
+bool RefuseFaulty(StoreOp& op) {
   const char* const fault = FaultOf(op);
   if (fault != nullptr) op.Fail(Errc::kRefused, fault);
   return fault != nullptr;
@@ -272,7 +266,8 @@ Deadline BoundOf(std::span<StoreOp* const> ops, Deadline deadline) {
   for (const StoreOp* const op : ops) {
     if (op->kind != OpKind::kRenew) return deadline;
     const auto& renewal = static_cast<const RenewOp&>(*op);
-    bound = std::min(bound, now + std::max(renewal.ttl / kPartForRenewal, kLeastForRenewal));
+    bound =
+        std::min(bound, now + std::max(renewal.request.ttl / kPartForRenewal, kLeastForRenewal));
   }
   return bound;
 }
@@ -304,9 +299,9 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   deadline = BoundOf(ops, deadline);
   if (ops.size() == 1) {
     StoreOp& op = *ops.front();
-    if (IsFaulty(op)) return;
+    if (RefuseFaulty(op)) return;
     if (op.if_kept == IfKept::kWaitShortly) {
-      Reset(op);
+      op.MakePending();
     } else {
       RunPlain(database, ops, deadline);
     }
@@ -315,7 +310,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   }
   Ops sound;
   std::copy_if(ops.begin(), ops.end(), std::back_inserter(sound),
-               [](StoreOp* op) { return !IsFaulty(*op); });
+               [](StoreOp* op) { return !RefuseFaulty(*op); });
   if (sound.empty()) return;
   std::stable_sort(sound.begin(), sound.end(), StandsBefore);
   RunPlain(database, sound, deadline);

@@ -198,17 +198,18 @@ void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline 
 
 void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
                  Deadline deadline) {
-  if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
+  if (const char* const fault = FaultOfNext(op.request.grant))
+    return op.Fail(Errc::kRefused, fault);
+  op.MakePending();
   try {
     if (filter.lock_state() == Filter::LockState::kLocked ||
-        (op.asks_free_in && !MayFind(database, filter, op, deadline))) {
+        (op.request.asks_free_in && !MayFind(database, filter, op, deadline))) {
       op.status = OpStatus::kMissing;
       return;
     }
   } catch (const Error& error) {
     return op.Fail(error.errc(), error.what());
   }
-  op.MakePending();
   ExecuteAlone(database, op, deadline, [&](Unit& unit, std::vector<Document>& found) {
     TakeNext(unit, At(TimeFor(filter, unit), filter), op, key, found, deadline);
   });
@@ -216,12 +217,12 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
 
 void TellFreeIn(Unit& unit, const Filter& filter, const WallTime& now, AcquireOp& op) {
   using std::chrono::milliseconds;
-  op.free_in = milliseconds::max();
+  op.result.free_in = milliseconds::max();
   if (now) {
     const auto due_in = NextDue(filter, *now, [&](const Filter& first, const auto& visit) {
       unit.Scan(*op.collection, first, visit);
     });
-    op.free_in = due_in.value_or(milliseconds::max());
+    op.result.free_in = due_in.value_or(milliseconds::max());
   }
   std::vector<Key> held;
   unit.Scan(*op.collection, At(now, filter).Locked().Limit(kHeldAtOnce), [&](QueryRow&& row) {
@@ -234,7 +235,7 @@ void TellFreeIn(Unit& unit, const Filter& filter, const WallTime& now, AcquireOp
   for (const Document& lock : locks) {
     if (lock.loaded.entry == nullptr) continue;
     const milliseconds left = lock.loaded.entry->lock.lease.Left(unit.Now());
-    op.free_in = std::clamp(left, milliseconds(0), *op.free_in);
+    op.result.free_in = std::clamp(left, milliseconds(0), *op.result.free_in);
   }
 }
 

@@ -22,8 +22,8 @@ DOCLOCK_EXPORT void ReadTogether(Database& database, std::span<StoreOp* const> r
                                  Deadline deadline);
 DOCLOCK_EXPORT void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
                                 Deadline deadline);
-/// Fills in AcquireOp::free_in of a search that found nothing. @param now the time of day, if the
-/// filter has Due: see Unit::WallTime
+/// Fills in AcquireOp::Result::free_in of a search that found nothing. @param now the time of day,
+/// if the filter has Due: see Unit::WallTime
 DOCLOCK_EXPORT void TellFreeIn(Unit& unit, const Filter& filter,
                                const std::optional<std::chrono::system_clock::time_point>& now,
                                AcquireOp& op);

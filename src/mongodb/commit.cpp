@@ -68,8 +68,8 @@ class Committer {
   static bool NeedsLook(const StoreOp& op) noexcept {
     if (op.kind != OpKind::kWrite) return false;
     const auto& write = static_cast<const WriteOp&>(op);
-    return write.expected == kAnyVersion || write.lock_id.is_nil() ||
-           write.lock_id == kSharedLockId;
+    return write.request.expected == kAnyVersion || write.request.lock_id.is_nil() ||
+           write.request.lock_id == kSharedLockId;
   }
 
   /// Either all is stored, or an operation is refused. @throws Error
@@ -168,7 +168,7 @@ class Committer {
     const StoredLock* const seen = write.seen ? &*write.seen : nullptr;
     if (op.kind == OpKind::kSave) {
       auto& save = static_cast<SaveOp&>(op);
-      if (save.save == SaveKind::kInsert) write.born = NewUuid();
+      if (save.request.save == SaveKind::kInsert) write.born = NewUuid();
       write.statement = StatementOf(save, seen, write.born);
       return;
     }
@@ -231,13 +231,14 @@ class Committer {
       };
       if (op.kind == OpKind::kWrite) {
         auto& write = static_cast<WriteOp&>(op);
-        write.version = after(write.expected);
+        write.result.version = after(write.request.expected);
         continue;
       }
       auto& save = static_cast<SaveOp&>(op);
-      const bool inserts = save.save == SaveKind::kInsert;
-      save.version = inserts ? 1 : save.Writes() ? after(save.expected) : save.expected;
-      if (inserts) save.born = writes_[i].born;
+      const bool inserts = save.request.save == SaveKind::kInsert;
+      const std::int64_t expected = save.request.expected;
+      save.result.version = inserts ? 1 : save.request.Writes() ? after(expected) : expected;
+      if (inserts) save.result.born = writes_[i].born;
     }
   }
 
@@ -254,7 +255,7 @@ class Committer {
 
 void Commit(Server& server, CommitOp& commit, Deadline deadline) {
   std::vector<std::size_t> order = locking::PlacesInOrder(commit);
-  if (locking::IsFaulty(commit, order)) return;
+  if (locking::RefuseFaulty(commit, order)) return;
   Committer(server, commit, std::move(order), deadline).Run();
 }
 

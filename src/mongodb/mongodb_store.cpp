@@ -136,9 +136,10 @@ class MongodbStore : public locking::LockingStore {
     StoreOp* const one[] = {&op};
     if (Refuses(one)) return;
     if (mongodb::FailIfTooShort(op, database_.clocks())) return;
+    op.MakePending();
     const Deadline deadline = In(budget);
     mongodb::AcquireNext(database_.server(), filter, op, key, budget);
-    if (op.status != OpStatus::kMissing || !op.asks_free_in) return;
+    if (op.status != OpStatus::kMissing || !op.request.asks_free_in) return;
     try {
       mongodb::MongodbUnit unit(database_.server(), deadline);
       using Moment = std::optional<std::chrono::system_clock::time_point>;
@@ -146,7 +147,7 @@ class MongodbStore : public locking::LockingStore {
                           filter.has_due() ? Moment(WallTime(mongodb::Until(deadline))) : Moment(),
                           op);
     } catch (const Error&) {  // the search itself found nothing
-      op.free_in.reset();
+      op.result.free_in.reset();
     }
   }
   std::chrono::system_clock::time_point WallTime(milliseconds budget) override {

@@ -69,10 +69,10 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
   std::vector<StoreOp*> ops;
   for (const Member& member : members) {
     RenewOp& op = renewals.emplace_back(*binding.collection, member.lock.key);
-    op.lock_id = member.lock_id;
-    op.mode = member.lock.mode;
-    op.ttl = ttl == Duration() ? member.lock.ttl : ttl.ms();
-    op.keep_process = true;
+    op.request.lock_id = member.lock_id;
+    op.request.mode = member.lock.mode;
+    op.request.ttl = ttl == Duration() ? member.lock.ttl : ttl.ms();
+    op.request.keep_process = true;
     ops.push_back(&op);
   }
   // Not through the batcher, like all operations on many documents at once.
@@ -81,7 +81,7 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
     LockStatus& lock = members[i].lock;
     const OpStatus status = renewals[i].status;
     if (status == OpStatus::kDone) {
-      named::NoteRenewed(lock, renewals[i].ttl);
+      named::NoteRenewed(lock, renewals[i].request.ttl);
       outcome.Done(std::move(lock));
     } else if (status != OpStatus::kLost && status != OpStatus::kMissing) {
       outcome.Failed(std::move(lock), detail::FailureOf(renewals[i])->code);

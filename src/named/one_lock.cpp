@@ -46,10 +46,10 @@ LockStatus LockAdmin::Renew(const Key& key, const LockFields& lock, Duration ttl
   if (ttl != Duration()) detail::CheckTtl(ttl, "LockAdmin::Renew: ttl");
   LockStatus status = LockOf(binding, key, lock);
   RenewOp op(*binding.collection, key);
-  op.lock_id = *lock.id;
-  op.mode = status.mode;
-  op.ttl = ttl == Duration() ? status.ttl : ttl.ms();
-  op.keep_process = true;
+  op.request.lock_id = *lock.id;
+  op.request.mode = status.mode;
+  op.request.ttl = ttl == Duration() ? status.ttl : ttl.ms();
+  op.request.keep_process = true;
   // Documents of another library tell when a lease ends, and not how long it is.
   if (ttl == Duration() && binding.collection->turns() != nullptr) {
     op.status = status.expired ? OpStatus::kLost : OpStatus::kDone;
@@ -61,7 +61,7 @@ LockStatus LockAdmin::Renew(const Key& key, const LockFields& lock, Duration ttl
     Throw(Errc::kNotOwner, binding, key, "doclock: the given id does not lock ", " any more");
   }
   if (op.status != OpStatus::kDone) detail::ThrowIf(detail::FailureOf(op));
-  named::NoteRenewed(status, op.ttl);
+  named::NoteRenewed(status, op.request.ttl);
   return status;
 }
 

@@ -22,10 +22,10 @@ std::int64_t Forget(const detail::Binding& binding, const std::vector<LockRow>& 
   std::vector<StoreOp*> ops;
   for (const LockRow& row : rows) {
     SaveOp& op = erasures.emplace_back(*binding.collection, row.key);
-    op.save = SaveKind::kErase;
-    op.expected = row.version;
-    op.born = row.born;
-    op.write_id = NewUuid();
+    op.request.save = SaveKind::kErase;
+    op.request.expected = row.version;
+    op.request.born = row.born;
+    op.request.write_id = NewUuid();
     ops.push_back(&op);
   }
   binding.engine->store().Execute(ops, binding.engine->options().call_budget.ms());

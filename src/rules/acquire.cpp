@@ -14,7 +14,7 @@ namespace {
 bool IsBehindOthers(const AcquireOp& op, const LockState& state, TimePoint now) noexcept {
   if (state.queue.empty()) return false;
   const QueueEntry* const first = FirstInQueue(state, now);
-  return first != nullptr && first->id != op.grant.lock_id;
+  return first != nullptr && first->id != op.request.grant.lock_id;
 }
 
 /// The lock is free, but it is the turn of another's entry. A share takes its turn itself: if it
@@ -37,18 +37,17 @@ void HelpFirst(const AcquireOp& op, LockState& state, TimePoint now) {
 /// The lock, or a share of it, is the attempt's. Nothing changes. A share has the fence of its own
 /// grant: others may have been granted since.
 void SetHeldAlready(AcquireOp& op, const LockState& state, TimePoint now) {
-  const Share* const share = state.LiveShare(op.grant.lock_id, now);
-  op.version = share != nullptr && share->fence > 0 ? share->fence : state.version;
-  op.passed_on = true;
-  op.took_over = false;
+  const Share* const share = state.LiveShare(op.request.grant.lock_id, now);
+  op.result.version = share != nullptr && share->fence > 0 ? share->fence : state.version;
+  op.result.passed_on = true;
 }
 
 void GrantTo(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
-  const bool shared = op.grant.mode == LockMode::kShared;
-  op.passed_on = false;
-  op.took_over = state.HasLockId() && !(shared && state.IsShared());
-  shared ? GrantShare(state, op.grant, now, instance) : Grant(state, op.grant, now, instance);
-  op.version = state.version;
+  const bool shared = op.request.grant.mode == LockMode::kShared;
+  op.result.took_over = state.HasLockId() && !(shared && state.IsShared());
+  shared ? GrantShare(state, op.request.grant, now, instance)
+         : Grant(state, op.request.grant, now, instance);
+  op.result.version = state.version;
 }
 
 }  // namespace
@@ -69,14 +68,15 @@ void Grant(LockState& state, const GrantRequest& grant, TimePoint now, std::int6
 }
 
 bool HoldsAlready(const AcquireOp& op, const LockState& state, TimePoint now) noexcept {
-  if (op.grant.queue_for.count() == 0) return false;
-  if (op.grant.mode == LockMode::kShared) return state.LiveShare(op.grant.lock_id, now) != nullptr;
-  return state.IsHeldBy(op.grant.lock_id) && state.IsLive(now);
+  if (op.request.grant.queue_for.count() == 0) return false;
+  if (op.request.grant.mode == LockMode::kShared)
+    return state.LiveShare(op.request.grant.lock_id, now) != nullptr;
+  return state.IsHeldBy(op.request.grant.lock_id) && state.IsLive(now);
 }
 
 std::optional<Refusal> WhyNotAcquire(const AcquireOp& op, const LockState& state, TimePoint now) {
   if (HoldsAlready(op, state, now)) return {};
-  if (op.grant.mode == LockMode::kShared) return WhyNotShare(op, state, now);
+  if (op.request.grant.mode == LockMode::kShared) return WhyNotShare(op, state, now);
   if (!state.IsFree(now)) return Busy(state, now);
   if (IsBehindOthers(op, state, now)) return BusyByFirst(state, now);
   return {};
@@ -89,20 +89,18 @@ void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
     if (op.status != OpStatus::kBusy) return;
     return Enqueue(op, state, now, instance);
   }
-  op.created = false;
   HoldsAlready(op, state, now) ? SetHeldAlready(op, state, now) : GrantTo(op, state, now, instance);
-  op.born = state.born;
+  op.result.born = state.born;
   op.status = OpStatus::kDone;
 }
 
 void AcquireNew(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
-  const bool shared = op.grant.mode == LockMode::kShared;
-  shared ? GrantShare(state, op.grant, now, instance) : Grant(state, op.grant, now, instance);
-  op.version = state.version;
-  op.born = state.born = op.grant.lock_id;
-  op.created = true;
-  op.took_over = false;
-  op.passed_on = false;
+  const bool shared = op.request.grant.mode == LockMode::kShared;
+  shared ? GrantShare(state, op.request.grant, now, instance)
+         : Grant(state, op.request.grant, now, instance);
+  op.result.version = state.version;
+  op.result.born = state.born = op.request.grant.lock_id;
+  op.result.created = true;
   op.status = OpStatus::kDone;
 }
 

@@ -41,7 +41,7 @@ DOCLOCK_EXPORT void Acquire(AcquireOp& op, LockState& state, TimePoint now,
                             std::int64_t instance = 0);
 
 /// Grants the lock of a document that this operation makes: `state` is empty. Its incarnation is
-/// the grant's id (see AcquireOp::born). Fills in the result but for the body.
+/// the grant's id (see AcquireOp::Result::born). Fills in the result but for the body.
 DOCLOCK_EXPORT void AcquireNew(AcquireOp& op, LockState& state, TimePoint now,
                                std::int64_t instance = 0);
 

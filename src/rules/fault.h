@@ -23,36 +23,37 @@ inline const char* FaultOfNext(const GrantRequest& grant) noexcept {
 }
 
 inline const char* FaultOfHandOver(const WriteOp& op) noexcept {
-  if (op.write != WriteKind::kRelease) return "only a release hands a lock over";
-  if (op.next->mode == LockMode::kShared) return "a lock is not handed over to a share";
-  if (op.next->lock_id == op.lock_id) return "a lock is not handed over to itself";
-  return FaultOf(*op.next);
+  if (op.request.write != WriteKind::kRelease) return "only a release hands a lock over";
+  if (op.request.next->mode == LockMode::kShared) return "a lock is not handed over to a share";
+  if (op.request.next->lock_id == op.request.lock_id) return "a lock is not handed over to itself";
+  return FaultOf(*op.request.next);
 }
 
 inline const char* FaultOf(const WriteOp& op) noexcept {
-  if (op.next != nullptr) {
+  if (op.request.next != nullptr) {
     if (const char* const fault = FaultOfHandOver(op)) return fault;
   }
-  if (op.write == WriteKind::kLeave) {
-    const bool plain = !op.body && op.mode == LockMode::kExclusive;
+  if (op.request.write == WriteKind::kLeave) {
+    const bool plain = !op.request.body && op.request.mode == LockMode::kExclusive;
     return plain ? nullptr : "a waiter leaves the queue of an exclusive lock, without a body";
   }
-  if (op.mode == LockMode::kExclusive) return nullptr;
-  const bool plain = op.write == WriteKind::kRelease && (op.merge || !op.body) &&
-                     op.next == nullptr && op.expected == kAnyVersion;
+  if (op.request.mode == LockMode::kExclusive) return nullptr;
+  const bool plain = op.request.write == WriteKind::kRelease &&
+                     (op.request.merge || !op.request.body) && op.request.next == nullptr &&
+                     op.request.expected == kAnyVersion;
   return plain ? nullptr : "a share can be released, with a note at most";
 }
 
 inline const char* FaultOf(const SaveOp& op) noexcept {
-  if (op.save == SaveKind::kInsert && !op.body) return "an insert needs a body";
-  if (op.save == SaveKind::kReplace && op.expected == kAnyVersion) {
+  if (op.request.save == SaveKind::kInsert && !op.request.body) return "an insert needs a body";
+  if (op.request.save == SaveKind::kReplace && op.request.expected == kAnyVersion) {
     return "a replacement needs the version it replaces";
   }
-  if (op.save == SaveKind::kExpect) return "only a transaction expects a document";
+  if (op.request.save == SaveKind::kExpect) return "only a transaction expects a document";
   return nullptr;
 }
 
-inline const char* FaultOf(const AcquireOp& op) noexcept { return FaultOf(op.grant); }
+inline const char* FaultOf(const AcquireOp& op) noexcept { return FaultOf(op.request.grant); }
 inline const char* FaultOf(const RenewOp&) noexcept { return nullptr; }
 inline const char* FaultOf(const ReadOp&) noexcept { return nullptr; }
 

@@ -9,46 +9,49 @@ namespace {
 
 /// The lock is gone, or the next holder's; `released` says who ended it.
 void Release(const WriteOp& op, LockState& state, TimePoint now, std::int64_t instance) {
-  if (op.next != nullptr) {
-    Grant(state, *op.next, now, instance);  // may throw: before the rest
-    RemoveEntry(state, op.next->entry);
+  if (op.request.next != nullptr) {
+    Grant(state, *op.request.next, now, instance);  // may throw: before the rest
+    RemoveEntry(state, op.request.next->entry);
   } else {
     state.RaiseVersion();
     state.lock_id = Uuid{};
     PassOn(state, now);
   }
-  state.released = op.ReleaseId();
+  state.released = op.request.ReleaseId();
 }
 
 void Leave(const WriteOp& op, LockState& state, TimePoint now) {
-  RemoveEntry(state, op.lock_id);
-  if (state.IsHeldBy(op.lock_id)) return Release(op, state, now, 0);
-  if (state.LiveShare(op.lock_id, now) != nullptr) return EndShare(op, state, now);
+  RemoveEntry(state, op.request.lock_id);
+  if (state.IsHeldBy(op.request.lock_id)) return Release(op, state, now, 0);
+  if (state.LiveShare(op.request.lock_id, now) != nullptr) return EndShare(op, state, now);
   // The lock was free for a share that was first, and has not come.
   if (MayPassOn(state, now)) state.RaiseVersion();
   PassOn(state, now);
 }
 
 bool MayLeave(const WriteOp& op, const LockState& state, TimePoint now) noexcept {
-  return state.IsHeldBy(op.lock_id) || HasEntry(state, op.lock_id) ||
-         state.LiveShare(op.lock_id, now) != nullptr;
+  return state.IsHeldBy(op.request.lock_id) || HasEntry(state, op.request.lock_id) ||
+         state.LiveShare(op.request.lock_id, now) != nullptr;
 }
 
 bool IsByItsHolder(const WriteOp& op, const LockState& state, TimePoint now) noexcept {
-  if (op.write == WriteKind::kLeave) return MayLeave(op, state, now);
-  if (op.mode == LockMode::kShared) return state.LiveShare(op.lock_id, now) != nullptr;
-  return state.IsHeldBy(op.lock_id) && (op.expected == kAnyVersion || op.expected == state.version);
+  if (op.request.write == WriteKind::kLeave) return MayLeave(op, state, now);
+  if (op.request.mode == LockMode::kShared)
+    return state.LiveShare(op.request.lock_id, now) != nullptr;
+  return state.IsHeldBy(op.request.lock_id) &&
+         (op.request.expected == kAnyVersion || op.request.expected == state.version);
 }
 
 }  // namespace
 
 bool MayRenew(const RenewOp& op, const LockState& state, TimePoint now) noexcept {
-  if (op.mode == LockMode::kShared) return state.LiveShare(op.lock_id, now) != nullptr;
-  return state.IsHeldBy(op.lock_id) && state.IsLive(now);
+  if (op.request.mode == LockMode::kShared)
+    return state.LiveShare(op.request.lock_id, now) != nullptr;
+  return state.IsHeldBy(op.request.lock_id) && state.IsLive(now);
 }
 
 void Renew(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) {
-  if (op.mode == LockMode::kShared) return RenewShare(op, state, now, instance);
+  if (op.request.mode == LockMode::kShared) return RenewShare(op, state, now, instance);
   if (!MayRenew(op, state, now)) {
     op.status = OpStatus::kLost;
     return;
@@ -64,19 +67,19 @@ std::optional<Refusal> WhyNotWrite(const WriteOp& op, const LockState& state, Ti
 
 void Write(WriteOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   state.passed_on = {};
-  if (op.mode == LockMode::kShared) {
+  if (op.request.mode == LockMode::kShared) {
     EndShare(op, state, now);
-  } else if (op.write == WriteKind::kRelease) {
+  } else if (op.request.write == WriteKind::kRelease) {
     Release(op, state, now, instance);
-  } else if (op.write == WriteKind::kLeave) {
+  } else if (op.request.write == WriteKind::kLeave) {
     Leave(op, state, now);
   } else {
     state.RaiseVersion();
-    if (op.write == WriteKind::kCheckpoint) {
-      state.lease = {now, op.ttl, state.lease.instance == 0 ? 0 : instance};
+    if (op.request.write == WriteKind::kCheckpoint) {
+      state.lease = {now, op.request.ttl, state.lease.instance == 0 ? 0 : instance};
     }
   }
-  op.version = state.version;
+  op.result.version = state.version;
   op.status = OpStatus::kDone;
 }
 

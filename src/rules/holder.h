@@ -20,8 +20,8 @@ DOCLOCK_EXPORT void Renew(RenewOp& op, LockState& state, TimePoint now, std::int
 /// A lease ends with the store instance that renewed it, unless that was for another's lock.
 inline void RenewLease(const RenewOp& op, Lease& lease, TimePoint now,
                        std::int64_t instance) noexcept {
-  lease.Renew(op.ttl, now);
-  if (!op.keep_process) lease.instance = op.detached ? 0 : instance;
+  lease.Renew(op.request.ttl, now);
+  if (!op.request.keep_process) lease.instance = op.request.detached ? 0 : instance;
 }
 
 /// Why this write may not be carried out (kLost); none if it may. Lock id and version decide; the
@@ -40,8 +40,8 @@ DOCLOCK_EXPORT void Write(WriteOp& op, LockState& state, TimePoint now, std::int
 /// passed on to the first of the queue. True of a waiter that leaves while shares are held: others
 /// may no longer be behind it, and share too.
 [[nodiscard]] inline bool Frees(const WriteOp& op, const LockState& after) noexcept {
-  if (op.write == WriteKind::kCheckpoint || op.next != nullptr) return false;
-  if (op.write == WriteKind::kLeave) return !after.HasLockId() || after.IsShared();
+  if (op.request.write == WriteKind::kCheckpoint || op.request.next != nullptr) return false;
+  if (op.request.write == WriteKind::kLeave) return !after.HasLockId() || after.IsShared();
   return !after.passed_on.done;
 }
 

@@ -62,13 +62,13 @@ bool IsAskedFor(const std::string& group, const LockQuery& query) {
 }  // namespace
 
 void Read(ReadOp& op, const LockState& state, TimePoint now) {
-  op.version = state.version;
-  op.born = state.born;
-  op.lock_id = state.lock_id;
-  op.released = state.released;
-  op.locked = state.IsLive(now);
-  op.holder = state.HasLockId() ? state.Holder() : LockHolder{};
-  op.remaining = op.locked ? state.lease.Left(now) : std::chrono::milliseconds{};
+  op.result.version = state.version;
+  op.result.born = state.born;
+  op.result.lock_id = state.lock_id;
+  op.result.released = state.released;
+  op.result.locked = state.IsLive(now);
+  op.result.holder = state.HasLockId() ? state.Holder() : LockHolder{};
+  op.result.remaining = op.result.locked ? state.lease.Left(now) : std::chrono::milliseconds{};
   op.status = OpStatus::kDone;
 }
 

@@ -109,11 +109,11 @@ void PassOn(LockState& state, TimePoint now) noexcept {
 
 void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   DropOver(state, now);
-  op.queued =
-      op.grant.queue_for.count() > 0 && Place(state.queue, EntryOf(op.grant, now, instance));
-  op.ahead = CountAhead(state, op.grant.lock_id, now);
-  op.version = state.version;
-  op.born = state.born;
+  op.result.queued = op.request.grant.queue_for.count() > 0 &&
+                     Place(state.queue, EntryOf(op.request.grant, now, instance));
+  op.result.ahead = CountAhead(state, op.request.grant.lock_id, now);
+  op.result.version = state.version;
+  op.result.born = state.born;
 }
 
 void RemoveEntry(LockState& state, const Uuid& id) noexcept {

@@ -8,8 +8,8 @@ namespace doclock::rules {
 namespace {
 
 bool IsExpected(const SaveOp& op, const LockState& state) noexcept {
-  if (op.expected == kAnyVersion) return true;
-  return op.expected == state.version && op.born == state.born;
+  if (op.request.expected == kAnyVersion) return true;
+  return op.request.expected == state.version && op.request.born == state.born;
 }
 
 Refusal Conflict(const LockState& state) {
@@ -21,10 +21,10 @@ Refusal Conflict(const LockState& state) {
 }  // namespace
 
 std::optional<Refusal> WhyNotSave(const SaveOp& op, const LockState* state, TimePoint now) {
-  const bool inserts = op.save == SaveKind::kInsert;
+  const bool inserts = op.request.save == SaveKind::kInsert;
   if (state == nullptr) return inserts ? std::nullopt : std::optional(Refusal{OpStatus::kMissing});
   if (inserts) return Conflict(*state);
-  if (op.Writes() && state->IsLive(now)) return BusyByLease(*state, now);
+  if (op.request.Writes() && state->IsLive(now)) return BusyByLease(*state, now);
   if (!IsExpected(op, *state)) return Conflict(*state);
   return {};
 }
@@ -33,13 +33,13 @@ bool Save(SaveOp& op, LockState& state, TimePoint now) {
   const bool had_lock = state.HasLockId();
   state.passed_on = {};
   state.RaiseVersion();
-  op.version = state.version;
+  op.result.version = state.version;
   op.status = OpStatus::kDone;
-  if (op.save == SaveKind::kInsert) op.born = state.born;
+  if (op.request.save == SaveKind::kInsert) op.result.born = state.born;
   state.shares.clear();
   state.lock_id = Uuid{};
-  if (op.save != SaveKind::kErase) PassOn(state, now);
-  state.released = op.write_id;
+  if (op.request.save != SaveKind::kErase) PassOn(state, now);
+  state.released = op.request.write_id;
   return had_lock || state.passed_on.done;
 }
 

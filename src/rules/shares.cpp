@@ -56,14 +56,14 @@ Refusal SharedAlready() {
 
 std::optional<Refusal> WhyNotShare(const AcquireOp& op, const LockState& state, TimePoint now) {
   const LiveShares live = Count(state, now);
-  const BeforeShare before = FindBefore(state, op.grant.lock_id, now);
+  const BeforeShare before = FindBefore(state, op.request.grant.lock_id, now);
   if (!state.IsShared() && state.IsLive(now)) return Busy(state, now);
-  if (live.count + before.shares >= op.grant.max_holders) {
+  if (live.count + before.shares >= op.request.grant.max_holders) {
     return BusyUntil(state, std::min(live.first_end, before.first_share_ends), now);
   }
   if (before.writers) return BusyUntil(state, before.last_writer_ends, now);
   if (state.IsClosed(now)) return BusyUntil(state, state.closed_until, now);
-  if (state.LiveShare(op.grant.lock_id, now) != nullptr) return SharedAlready();
+  if (state.LiveShare(op.request.grant.lock_id, now) != nullptr) return SharedAlready();
   return {};
 }
 
@@ -96,7 +96,7 @@ void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std:
 }
 
 void RenewShare(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) {
-  Share* const share = FindLive(state, op.lock_id, now);
+  Share* const share = FindLive(state, op.request.lock_id, now);
   if (share == nullptr) {
     op.status = OpStatus::kLost;
     return;
@@ -112,8 +112,8 @@ void RenewShare(RenewOp& op, LockState& state, TimePoint now, std::int64_t insta
 }
 
 void EndShare(const WriteOp& op, LockState& state, TimePoint now) {
-  if (op.body) state.RaiseVersion();
-  Share* const share = FindLive(state, op.lock_id, now);
+  if (op.request.body) state.RaiseVersion();
+  Share* const share = FindLive(state, op.request.lock_id, now);
   std::vector<Share>& shares = state.shares;
   const bool covers = share->lease.End() == state.lease.End();
   std::swap(*share, shares.back());
@@ -123,9 +123,9 @@ void EndShare(const WriteOp& op, LockState& state, TimePoint now) {
   shares.clear();
   state.lock_id = Uuid{};
   // The next holder's fence is higher than that of every share.
-  if (!op.body && MayPassOn(state, now)) state.RaiseVersion();
+  if (!op.request.body && MayPassOn(state, now)) state.RaiseVersion();
   PassOn(state, now);
-  state.released = op.ReleaseId();
+  state.released = op.request.ReleaseId();
 }
 
 }  // namespace doclock::rules

@@ -26,8 +26,8 @@ DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now,
                                std::int64_t instance = 0);
 
 /// Ends the live share op.lock_id, whose note (a body) is in place. The last live one frees the
-/// lock, marked by WriteOp::ReleaseId, and passes it on to the first of the queue (PassOn). The
-/// version rises once if there is a note or the lock was passed on.
+/// lock, marked by WriteOp::Request::ReleaseId, and passes it on to the first of the queue
+/// (PassOn). The version rises once if there is a note or the lock was passed on.
 DOCLOCK_EXPORT void EndShare(const WriteOp& op, LockState& state, TimePoint now);
 
 /// Returns the share that ends last; of several that end together, the one that was granted last.

@@ -107,7 +107,7 @@ void FaultyStore::State::HoldBack(const CommitOp& commit) {
 void FaultyStore::State::HoldBack(const Filter& filter, const AcquireOp& op) {
   const Key none;
   auto copy = std::make_shared<AcquireOp>(*op.collection, none);
-  copy->grant = op.grant;
+  copy->request.grant = op.request.grant;
   AddLate([copy, filter](Store& store) {
     Key key;
     copy->key = &key;
@@ -206,7 +206,7 @@ void FaultyStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key, Mil
   if (*kind == Fault::Kind::kLostAfter) {
     const Key unknown;
     AcquireOp unheard(*op.collection, unknown);
-    unheard.grant = op.grant;
+    unheard.request.grant = op.request.grant;
     state_->inner->AcquireNext(filter, unheard, key, budget);
     if (unheard.key == &key) op.key = &key;
   }

@@ -54,21 +54,21 @@ class Lock {
 
   void Expire(const LockRow& row) const {
     WriteOp op = WriteOf(row, WriteKind::kCheckpoint);
-    op.expected = row.version;
-    op.fence = row.fence.value_or(0);
+    op.request.expected = row.version;
+    op.request.fence = row.fence.value_or(0);
     Run(op);
   }
   /// `next`: hands it over.
   void Release(const LockRow& row, const GrantRequest* next = nullptr) const {
     WriteOp op = WriteOf(row, WriteKind::kRelease);
-    op.mode = row.mode;
-    op.release_id = NewUuid();  // the holder does not take it for its own release
-    op.next = next;
+    op.request.mode = row.mode;
+    op.request.release_id = NewUuid();  // the holder does not take it for its own release
+    op.request.next = next;
     Run(op);
   }
   void Take(const GrantRequest& grant) const {
     AcquireOp op(*collection_, key_);
-    op.grant = grant;
+    op.request.grant = grant;
     Run(op);
   }
 
@@ -79,8 +79,8 @@ class Lock {
   }
   [[nodiscard]] WriteOp WriteOf(const LockRow& row, WriteKind kind) const {
     WriteOp op(*collection_, key_);
-    op.write = kind;
-    op.lock_id = row.lock_id;
+    op.request.write = kind;
+    op.request.lock_id = row.lock_id;
     return op;
   }
   void Run(StoreOp& op) const {

@@ -20,14 +20,7 @@ class OpCopy {
   [[nodiscard]] StoreOp& op() noexcept { return *op_; }
 
  private:
-  // Makes the copy; its base has no virtual destructor.
-  template <class Op>
-  Op& Make(const StoreOp& original);
-  void CopyRequest(const AcquireOp& original);
-  void CopyRequest(const RenewOp& original);
-  void CopyRequest(const WriteOp& original);
-  void CopyRequest(const SaveOp& original);
-  void CopyRequest(const ReadOp& original);
+  void PointToOwn(const GrantRequest*& next);
 
   Key key_;
   std::optional<GrantRequest> next_;

@@ -22,13 +22,13 @@ class MemoryCommit : public ::testing::Test {
 
   SaveOp Save(SaveKind kind, const Key& key, const char* email) {
     SaveOp op(*things_, key);
-    op.save = kind;
-    op.write_id = NewUuid();
-    if (kind != SaveKind::kErase) op.body = Body::FromJson({{"email", email}});
+    op.request.save = kind;
+    op.request.write_id = NewUuid();
+    if (kind != SaveKind::kErase) op.request.body = Body::FromJson({{"email", email}});
     if (kind == SaveKind::kReplace) {
       const ReadOp read = Read(key);
-      op.expected = read.version;
-      op.born = read.born;
+      op.request.expected = read.result.version;
+      op.request.born = read.result.born;
     }
     return op;
   }

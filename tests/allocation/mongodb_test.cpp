@@ -55,7 +55,7 @@ TEST_F(MongodbAllocation, ALockThatIsHeldIsNotToldAsLost) {
     const Key one(key), two(key + "b");
     RenewOp first = client_.RenewOf(one, NewUuid());
     RenewOp second = client_.RenewOf(two, NewUuid());  // of no lock: the store looks at each
-    client_.Acquire(one, first.lock_id, LongBody());
+    client_.Acquire(one, first.request.lock_id, LongBody());
     StoreOp* const both[] = {&first, &second};
     const bool failed = ExecuteFailing(client_, both, n);
     ExpectNotMissing(first);
@@ -68,11 +68,12 @@ TEST_F(MongodbAllocation, WritesOfOneCallAreToldAsTheyAre) {
     const Key one(key), two(key + "b");
     const AcquireOp held = client_.Acquire(two, NewUuid(), LongBody());
     AcquireOp acquire = client_.AcquireOf(one, {.insert = LongBody()});
-    WriteOp release = client_.ReleaseOf(two, held.grant.lock_id, {.expected = held.version});
+    WriteOp release =
+        client_.ReleaseOf(two, held.request.grant.lock_id, {.expected = held.result.version});
     StoreOp* const both[] = {&acquire, &release};
     const bool failed = ExecuteFailing(client_, both, n);
-    ExpectTold(acquire, client_.Read(one).lock_id == acquire.grant.lock_id);
-    ExpectTold(release, client_.Read(two).released == held.grant.lock_id);
+    ExpectTold(acquire, client_.Read(one).result.lock_id == acquire.request.grant.lock_id);
+    ExpectTold(release, client_.Read(two).result.released == held.request.grant.lock_id);
     return failed;
   });
 }

@@ -41,8 +41,8 @@ LockState Held(LockMode mode) {
   LockState state;
   const Key key("a");
   AcquireOp op(AnyCollection(), key);
-  op.grant = Grant(mode);
-  op.grant.group.clear();
+  op.request.grant = Grant(mode);
+  op.request.grant.group.clear();
   rules::AcquireNew(op, state, kNow);
   return state;
 }
@@ -86,25 +86,25 @@ TEST(AllocationInRules, AGrantIsAllOrNothing) {
   const Key key("a");
   for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
     AcquireOp op(AnyCollection(), key);
-    op.grant = Grant(mode);
+    op.request.grant = Grant(mode);
     LockState free;
     free.version = 7;
     Play(free, [&](LockState& state) { rules::Acquire(op, state, kNow); });
-    EXPECT_EQ(op.version, 8);
+    EXPECT_EQ(op.result.version, 8);
   }
 }
 
 TEST(AllocationInRules, AShareBesideAnotherIsAllOrNothing) {
   const Key key("a");
   AcquireOp op(AnyCollection(), key);
-  op.grant = Grant(LockMode::kShared);
+  op.request.grant = Grant(LockMode::kShared);
   Play(Held(LockMode::kShared), [&](LockState& state) { rules::Acquire(op, state, kNow); });
 }
 
 TEST(AllocationInRules, AShareBesideOnesThatAreOverIsAllOrNothing) {
   const Key key("a");
   AcquireOp op(AnyCollection(), key);
-  op.grant = Grant(LockMode::kShared);
+  op.request.grant = Grant(LockMode::kShared);
   const TimePoint later = kNow + 2 * kTtl;
   Play(Held(LockMode::kShared), [&](LockState& state) { rules::Acquire(op, state, later); });
 }
@@ -114,8 +114,8 @@ TEST(AllocationInRules, AHandOverIsAllOrNothing) {
   const LockState held = Held(LockMode::kExclusive);
   const GrantRequest next = Grant(LockMode::kExclusive);
   WriteOp op(AnyCollection(), key);
-  op.lock_id = held.lock_id;
-  op.next = &next;
+  op.request.lock_id = held.lock_id;
+  op.request.next = &next;
   Play(held, [&](LockState& state) { rules::Write(op, state, kNow); });
 }
 

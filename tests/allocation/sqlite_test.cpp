@@ -44,10 +44,10 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
     AcquireOp acquire = client_.AcquireOf(first, {.insert = Body::FromText("{}")});
     SaveOp insert = client_.SaveOf(SaveKind::kInsert, second, kAnyVersion, {}, NewBody());
     WriteOp release =
-        client_.ReleaseOf(third, held.grant.lock_id,
-                          {.expected = held.version, .body = Body::FromText(R"({"a":2})")});
+        client_.ReleaseOf(third, held.request.grant.lock_id,
+                          {.expected = held.result.version, .body = Body::FromText(R"({"a":2})")});
     AcquireOp share = Share(fourth);
-    share.insert = {};
+    share.request.insert = {};
     StoreOp* const all[] = {&acquire, &insert, &release, &share};
     FaultyFiles::failing_writes = GetParam() == Failing::kWrite ? 1 : 0;
     FaultyFiles::failing_syncs = GetParam() == Failing::kFlush       ? 1
@@ -55,10 +55,11 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
                                                                      : 0;
     const bool failed = ExecuteFailing(client_, all, n);
     FaultyFiles::failing_writes = FaultyFiles::failing_syncs = 0;
-    ExpectTold(acquire, others_.Read(first).lock_id == acquire.grant.lock_id);
+    ExpectTold(acquire, others_.Read(first).result.lock_id == acquire.request.grant.lock_id);
     ExpectTold(insert, others_.Read(second).status == OpStatus::kDone);
-    ExpectTold(release, others_.Read(third).released == held.grant.lock_id);
-    ExpectTold(share, others_.RenewShare(fourth, share.grant.lock_id).status == OpStatus::kDone);
+    ExpectTold(release, others_.Read(third).result.released == held.request.grant.lock_id);
+    ExpectTold(share,
+               others_.RenewShare(fourth, share.request.grant.lock_id).status == OpStatus::kDone);
     return failed;
   }
 

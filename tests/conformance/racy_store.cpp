@@ -66,33 +66,35 @@ class RacyStore final : public testing::FaultyStore {
 
   void Acquire(AcquireOp& op) {
     const ReadOp seen = Look(op);
-    const bool shares = op.grant.mode == LockMode::kShared && seen.lock_id == kSharedLockId;
-    if (seen.locked && !shares) return Run(op);
+    const bool shares =
+        op.request.grant.mode == LockMode::kShared && seen.result.lock_id == kSharedLockId;
+    if (seen.result.locked && !shares) return Run(op);
     rendezvous_.Wait();
     const ReadOp now = Look(op);
-    if (now.locked && (!shares || now.lock_id != kSharedLockId)) Break(op);
+    if (now.result.locked && (!shares || now.result.lock_id != kSharedLockId)) Break(op);
     Run(op);
   }
 
   void Save(SaveOp& op) {
     const ReadOp seen = Look(op);
     const bool is_missing = seen.status == OpStatus::kMissing;
-    if (seen.locked || is_missing != (op.save == SaveKind::kInsert)) return Run(op);
-    const bool is_other = op.expected != kAnyVersion && seen.version != op.expected;
+    if (seen.result.locked || is_missing != (op.request.save == SaveKind::kInsert)) return Run(op);
+    const bool is_other =
+        op.request.expected != kAnyVersion && seen.result.version != op.request.expected;
     if (!is_missing && is_other) return Run(op);
     rendezvous_.Wait();
     Break(op);
-    if (op.save == SaveKind::kErase) {
-      op.expected = kAnyVersion;
+    if (op.request.save == SaveKind::kErase) {
+      op.request.expected = kAnyVersion;
       Run(op);
       op.status = OpStatus::kDone;
-    } else if (op.save == SaveKind::kReplace) {
-      op.expected = Look(op).version;
+    } else if (op.request.save == SaveKind::kReplace) {
+      op.request.expected = Look(op).result.version;
       Run(op);
     } else {
       SaveOp erase(*op.collection, {*op.key, op.hash});
-      erase.save = SaveKind::kErase;
-      erase.write_id = FreshId();
+      erase.request.save = SaveKind::kErase;
+      erase.request.write_id = FreshId();
       Run(erase);
       Run(op);
     }

@@ -41,9 +41,9 @@ class FullDisk : public RecordStore {
 /// Locks a document that it inserts.
 AcquireOp Create(Collection& things, const Key& key) {
   AcquireOp op(things, key);
-  op.grant.lock_id = NewUuid();
-  op.grant.ttl = std::chrono::seconds(30);
-  op.insert = Body::FromJson({{"n", 1}});
+  op.request.grant.lock_id = NewUuid();
+  op.request.grant.ttl = std::chrono::seconds(30);
+  op.request.insert = Body::FromJson({{"n", 1}});
   return op;
 }
 
@@ -102,8 +102,8 @@ OpStatus InsertAndRelease(Store& store,
   store.Execute(first, budget);
   if (acquire.status != OpStatus::kDone) return acquire.status;
   WriteOp release(*things, key);
-  release.write = WriteKind::kRelease;
-  release.lock_id = acquire.grant.lock_id;
+  release.request.write = WriteKind::kRelease;
+  release.request.lock_id = acquire.request.grant.lock_id;
   StoreOp* const second[] = {&release};
   store.Execute(second, budget);
   return release.status;
@@ -163,9 +163,9 @@ TEST(RecordStores, AShareOfAnEarlierBootKeepsWritersOutUntilItEnds) {
     const auto store = StoreOver(records);
     const auto things = store->Open("things", {}, seconds(30));
     AcquireOp op = Create(*things, key);
-    op.grant.mode = mode;
-    op.grant.max_holders = kMaxHolders;
-    op.grant.ttl = ttl;
+    op.request.grant.mode = mode;
+    op.request.grant.max_holders = kMaxHolders;
+    op.request.grant.ttl = ttl;
     StoreOp* const batch[] = {&op};
     store->Execute(batch, seconds(10));
     return op.status;
@@ -197,9 +197,9 @@ TEST(RecordStores, ABatchIsLoadedAtOnceButForCollectionsThatAreLocked) {
     for (Client& client : clients) {
       read.push_back(&reads.emplace_back(client.collection(), key));
       SaveOp& op = inserts.emplace_back(client.collection(), key);
-      op.save = SaveKind::kInsert;
-      op.write_id = FreshId();
-      op.body = MakeBody({{"n", 1}});
+      op.request.save = SaveKind::kInsert;
+      op.request.write_id = FreshId();
+      op.request.body = MakeBody({{"n", 1}});
       insert.push_back(&op);
     }
     clients.front().ReadTogether(read);

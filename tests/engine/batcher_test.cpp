@@ -279,8 +279,8 @@ class BatcherKept : public ::testing::Test {
  protected:
   AcquireOp Wanted(const Key& key) {
     AcquireOp op(*collection, key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 1min;
+    op.request.grant.lock_id = NewUuid();
+    op.request.grant.ttl = 1min;
     return op;
   }
   BatcherKept() {
@@ -357,7 +357,7 @@ TEST_F(BatcherKept, HoldersWritesComeBeforeThoseWhoWantALock) {
   for (int i = 0; i < 8; ++i) Submit(Wanted(keys[static_cast<std::size_t>(i)]));
   store->AwaitWaits(4);
   SaveOp save(*collection, keys[8]);
-  save.save = SaveKind::kErase;
+  save.request.save = SaveKind::kErase;
   Submit(std::move(save));
   Submit(WriteOp(*collection, held));
   for (int i = 0; i < Batcher::kLooks; ++i)

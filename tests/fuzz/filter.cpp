@@ -68,15 +68,15 @@ class Shelf {
   void Erase(std::size_t i) {
     const Key key(i);
     SaveOp op(*collection_, key);
-    op.save = SaveKind::kErase;
+    op.request.save = SaveKind::kErase;
     Execute(op);
   }
   void Insert(std::size_t i, const Body& body) {
     const Key key(i);
     SaveOp op(*collection_, key);
-    op.save = SaveKind::kInsert;
-    op.write_id = NewUuid();
-    op.body = body;
+    op.request.save = SaveKind::kInsert;
+    op.request.write_id = NewUuid();
+    op.request.body = body;
     Execute(op);
     Require(op.status == OpStatus::kDone, "a checked body can be stored");
   }

@@ -109,10 +109,10 @@ class Bench {
       stranger_.Run(("DELETE FROM " + table).c_str());
     }
     if (kind == "shared") {
-      held_ = client_.Share("1", 3).grant.lock_id;
+      held_ = client_.Share("1", 3).request.grant.lock_id;
     } else {
       const AcquireOp op = client_.Create("1");
-      held_ = op.grant.lock_id;
+      held_ = op.request.grant.lock_id;
       Require(op.status == OpStatus::kDone, "a document of a new row is free");
       if (kind == "renewed") client_.Renew("1", held_);
       if (kind == "queued") client_.Wait("1", NewUuid());
@@ -131,12 +131,13 @@ class Bench {
 
   void Use() {
     const ReadOp read = client_.Read("1");
-    if (read.version >= kHighestVersion - kWritesOfOneInput) return;
+    if (read.result.version >= kHighestVersion - kWritesOfOneInput) return;
     const bool ruined = IsMalformed(read);
     const AcquireOp taken = client_.Acquire("1");
     Require(!ruined || taken.status != OpStatus::kDone, "a malformed lock is never granted");
     // One that is nearly over may be over by now.
-    const bool live = read.status == OpStatus::kDone && read.remaining > std::chrono::seconds(20);
+    const bool live =
+        read.status == OpStatus::kDone && read.result.remaining > std::chrono::seconds(20);
     Require(!live || taken.status != OpStatus::kDone, "a live lock is not granted");
     if (taken.status == OpStatus::kDone) CheckGrant(taken);
     Settled(client_.Share("1", 2));
@@ -167,8 +168,9 @@ class Bench {
 
   void CheckGrant(const AcquireOp& taken) {
     const ReadOp read = client_.Read("1");
-    Require(read.status == OpStatus::kDone && read.locked && read.lock_id == taken.grant.lock_id &&
-                read.version == taken.version,
+    Require(read.status == OpStatus::kDone && read.result.locked &&
+                read.result.lock_id == taken.request.grant.lock_id &&
+                read.result.version == taken.result.version,
             "what was granted is there");
     Require(client_.Acquire("1").status == OpStatus::kBusy, "a granted lock keeps others out");
     Settled(client_.Release("1", taken));
@@ -177,8 +179,8 @@ class Bench {
   void Search() {
     Key key;
     AcquireOp next(client_.collection(), key);
-    next.grant.lock_id = NewUuid();
-    next.grant.ttl = std::chrono::seconds(30);
+    next.request.grant.lock_id = NewUuid();
+    next.request.grant.ttl = std::chrono::seconds(30);
     client_.store().AcquireNext(Filter(), next, key, kBudget);
     Settled(next);
     client_.store().Query(

@@ -123,7 +123,8 @@ TEST_F(Races, ACollectionThatOthersKeepStopsNoOther) {
 }
 
 TEST_F(Races, ARenewalKeepsNoOtherForLongerThanAPartOfItsLease) {
-  const Uuid a = things_.Create(a_).grant.lock_id, b = things_.Create(b_).grant.lock_id;
+  const Uuid a = things_.Create(a_).request.grant.lock_id,
+             b = things_.Create(b_).request.grant.lock_id;
   shelf_.units.clear();
   shelf_.held = {a_};
   RenewOp held = things_.RenewOf(a_, a, std::chrono::seconds(6));
@@ -162,7 +163,7 @@ TEST_F(Races, WhatFailsHasCreatedNothing) {
   things_.Execute({&first, &second});
   for (const AcquireOp* const op : {&alone, &first, &second}) {
     EXPECT_EQ(op->status, OpStatus::kFailed);
-    EXPECT_FALSE(op->created);
+    EXPECT_FALSE(op->result.created);
   }
 }
 
@@ -182,7 +183,7 @@ TEST_F(Races, AnEntryThatMayBeStoredIsInDoubt) {
     things_.Execute({&first, &second});
     for (const AcquireOp* const op : {&alone, &first, &second}) {
       EXPECT_EQ(op->status, expected);
-      EXPECT_FALSE(op->queued);
+      EXPECT_FALSE(op->result.queued);
     }
   }
 }
@@ -194,7 +195,7 @@ TEST_F(Races, OfAPurgeAndOfABreakAreRunAgain) {
   things_.Acquire(a_);
   shelf_.races = 2;
   things_.Break(a_);
-  EXPECT_TRUE(things_.Read(a_).lock_id.is_nil());
+  EXPECT_TRUE(things_.Read(a_).result.lock_id.is_nil());
 }
 
 TEST_F(Races, OfAScanAreRunAgain) {

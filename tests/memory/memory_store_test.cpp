@@ -23,12 +23,12 @@ class MemoryStoreTest : public ::testing::Test {
   bool Increment(const Key& key) {
     const AcquireOp grant = Acquire(key);
     if (grant.status != OpStatus::kDone) return false;
-    Json tree = grant.body.json();
+    Json tree = grant.result.body.json();
     tree["count"] = tree["count"].get<int>() + 1;
     EXPECT_EQ(things_.Release(key, grant, Body::FromJson(std::move(tree))).status, OpStatus::kDone);
     return true;
   }
-  int CountOf(const Key& key) { return things_.Read(key).body.json().at("count"); }
+  int CountOf(const Key& key) { return things_.Read(key).result.body.json().at("count"); }
 
   std::shared_ptr<Store> store_ = OpenMemoryStore();
   conformance::Client things_{store_};
@@ -40,7 +40,7 @@ TEST_F(MemoryStoreTest, TextThatIsNoJsonTakesThePlaceOfOther) {
     const AcquireOp grant = Acquire(key);
     ASSERT_EQ(grant.status, OpStatus::kDone);
     ASSERT_EQ(things_.Release(key, grant, Body::FromText(text)).status, OpStatus::kDone);
-    EXPECT_EQ(things_.Read(key).body.text(), text);
+    EXPECT_EQ(things_.Read(key).result.body.text(), text);
   }
 }
 
@@ -58,7 +58,7 @@ TEST_F(MemoryStoreTest, IsImmediateAndOfThisProcess) {
 TEST_F(MemoryStoreTest, HandsOutTheBodyItselfAndNoCopy) {
   const Body body = Body::FromJson({{"a", 1}});
   things_.InsertBody("42", body);
-  EXPECT_EQ(&Acquire("42").body.json(), &body.json());
+  EXPECT_EQ(&Acquire("42").result.body.json(), &body.json());
 }
 
 TEST_F(MemoryStoreTest, AnIndexNeedsGoodFields) {

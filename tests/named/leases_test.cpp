@@ -123,7 +123,7 @@ TEST_P(NamedLeaseTest, EachAttemptHasAnIdOfItsOwn) {
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     for (const StoreOp* op : ops) {
       if (op->kind != OpKind::kAcquire) continue;
-      const GrantRequest& grant = static_cast<const AcquireOp*>(op)->grant;
+      const GrantRequest& grant = static_cast<const AcquireOp*>(op)->request.grant;
       // The store knows a waiter in its queue by the id of all its attempts.
       const bool in_queue = grant.queue_for.count() > 0;
       ++(in_queue ? waits : attempts);

@@ -62,7 +62,7 @@ class NamedWaitTest : public NamedTest {
     ReadOp read(*store->Find("jobs"), key);
     StoreOp* const op = &read;
     store->Execute({&op, 1}, 1s);
-    return read.version;
+    return read.result.version;
   }
   /// Asks for the lock "a" asynchronously; `code` is set once it is told what came of it.
   void AskLater(const LockOptions& options, std::optional<Errc>& code,

@@ -193,8 +193,8 @@ class Asking {
   std::unique_ptr<Operation> Acquire(LockMode mode) {
     auto made = std::make_unique<One<AcquireOp>>(collection_, of_);
     AcquireOp& op = made->value;
-    op.grant = Grant(mode);
-    if (dice_.OneIn(of_.before ? 3 : 2)) op.insert = AnyBody();
+    op.request.grant = Grant(mode);
+    if (dice_.OneIn(of_.before ? 3 : 2)) op.request.insert = AnyBody();
     op.queue_likely = dice_.OneIn(2);  // right or not, it may change nothing but the commands
     return made;
   }
@@ -202,25 +202,25 @@ class Asking {
   std::unique_ptr<Operation> Intervention() {
     auto made = std::make_unique<One<WriteOp>>(collection_, of_);
     WriteOp& op = made->value;
-    op.release_id = dice_.Id(kMark);
+    op.request.release_id = dice_.Id(kMark);
     if (lock().IsShared()) {
-      op.mode = LockMode::kShared;
-      op.lock_id = dice_.IdOf(kShares);
+      op.request.mode = LockMode::kShared;
+      op.request.lock_id = dice_.IdOf(kShares);
       return made;
     }
-    op.lock_id = lock().lock_id;
+    op.request.lock_id = lock().lock_id;
     switch (dice_.Below(3)) {
       case 0:
-        op.write = WriteKind::kCheckpoint;
-        op.expected = lock().version;
-        op.fence = lock().fence;
+        op.request.write = WriteKind::kCheckpoint;
+        op.request.expected = lock().version;
+        op.request.fence = lock().fence;
         break;
       case 1:
         made->next.lock_id = dice_.Id(kNewIds[0]);
         made->next.ttl = dice_.Asked();
         made->next.owner = dice_.Owner("stranger");
         made->next.detached = true;
-        op.next = &made->next;
+        op.request.next = &made->next;
         break;
       default:
         break;
@@ -275,10 +275,10 @@ class Asking {
   std::unique_ptr<Operation> Renew() {
     auto made = std::make_unique<One<RenewOp>>(collection_, of_);
     RenewOp& op = made->value;
-    if (dice_.OneIn(2)) op.mode = LockMode::kShared;
-    op.lock_id =
-        op.mode == LockMode::kShared && !dice_.OneIn(10) ? dice_.IdOf(kShares) : HolderId();
-    op.ttl = dice_.Asked();
+    if (dice_.OneIn(2)) op.request.mode = LockMode::kShared;
+    op.request.lock_id =
+        op.request.mode == LockMode::kShared && !dice_.OneIn(10) ? dice_.IdOf(kShares) : HolderId();
+    op.request.ttl = dice_.Asked();
     return made;
   }
 
@@ -287,26 +287,29 @@ class Asking {
                                     WriteKind::kRelease, WriteKind::kErase, WriteKind::kLeave};
     auto made = std::make_unique<One<WriteOp>>(collection_, of_);
     WriteOp& op = made->value;
-    op.write = dice_.Of(kKinds);
-    op.lock_id = op.write == WriteKind::kLeave && dice_.OneIn(3) ? dice_.IdOf(kShares) : HolderId();
-    op.expected = Expected();
+    op.request.write = dice_.Of(kKinds);
+    op.request.lock_id =
+        op.request.write == WriteKind::kLeave && dice_.OneIn(3) ? dice_.IdOf(kShares) : HolderId();
+    op.request.expected = Expected();
     // Among others a checkpoint at the version before would be taken for the one that made this.
-    const bool stale = op.lock_id == lock().lock_id && op.expected == lock().version - 1;
-    if (stale && !of_.alone) op.expected = kAnyVersion;
-    if (dice_.OneIn(2)) op.born = lock().born;
-    op.ttl = dice_.Asked();
-    op.fence = lock().fence;
-    if (op.write != WriteKind::kErase && op.write != WriteKind::kLeave && !dice_.OneIn(3)) {
-      op.body = AnyBody();
-      op.merge = dice_.OneIn(2);
-      op.base = Base();
+    const bool stale =
+        op.request.lock_id == lock().lock_id && op.request.expected == lock().version - 1;
+    if (stale && !of_.alone) op.request.expected = kAnyVersion;
+    if (dice_.OneIn(2)) op.request.born = lock().born;
+    op.request.ttl = dice_.Asked();
+    op.request.fence = lock().fence;
+    if (op.request.write != WriteKind::kErase && op.request.write != WriteKind::kLeave &&
+        !dice_.OneIn(3)) {
+      op.request.body = AnyBody();
+      op.request.merge = dice_.OneIn(2);
+      op.request.base = Base();
     }
-    if (dice_.OneIn(2)) op.release_id = dice_.Id(kMark);
-    if (op.write == WriteKind::kRelease && dice_.OneIn(2)) {
+    if (dice_.OneIn(2)) op.request.release_id = dice_.Id(kMark);
+    if (op.request.write == WriteKind::kRelease && dice_.OneIn(2)) {
       made->next = Grant(LockMode::kExclusive);
       if (made->next.queue_for.count() > 0) made->next.lock_id = dice_.IdOf(kNewIds);
       if (dice_.OneIn(2)) made->next.entry = dice_.IdOf(kWaiters);
-      op.next = &made->next;
+      op.request.next = &made->next;
     }
     return made;
   }
@@ -314,12 +317,12 @@ class Asking {
   std::unique_ptr<Operation> ReleaseShare() {
     auto made = std::make_unique<One<WriteOp>>(collection_, of_);
     WriteOp& op = made->value;
-    op.mode = LockMode::kShared;
-    op.lock_id = dice_.OneIn(10) ? HolderId() : dice_.IdOf(kShares);
-    if (dice_.OneIn(2)) op.release_id = dice_.Id(kMark);
-    op.merge = dice_.OneIn(2);
-    if (op.merge) op.body = AnyBody();
-    if (dice_.OneIn(20)) op.expected = lock().version;
+    op.request.mode = LockMode::kShared;
+    op.request.lock_id = dice_.OneIn(10) ? HolderId() : dice_.IdOf(kShares);
+    if (dice_.OneIn(2)) op.request.release_id = dice_.Id(kMark);
+    op.request.merge = dice_.OneIn(2);
+    if (op.request.merge) op.request.body = AnyBody();
+    if (dice_.OneIn(20)) op.request.expected = lock().version;
     return made;
   }
 
@@ -328,12 +331,12 @@ class Asking {
                                    SaveKind::kErase};
     auto made = std::make_unique<One<SaveOp>>(collection_, of_);
     SaveOp& op = made->value;
-    op.save = dice_.Of(kKinds);
-    op.expected = Expected();
-    op.born = dice_.OneIn(4) ? dice_.IdOf(kBorn) : lock().born;
-    op.write_id = dice_.Id(kWriteId);
-    if (op.save != SaveKind::kErase && !dice_.OneIn(6)) op.body = AnyBody();
-    if (op.body && op.save == SaveKind::kReplace) op.base = Base();
+    op.request.save = dice_.Of(kKinds);
+    op.request.expected = Expected();
+    op.request.born = dice_.OneIn(4) ? dice_.IdOf(kBorn) : lock().born;
+    op.request.write_id = dice_.Id(kWriteId);
+    if (op.request.save != SaveKind::kErase && !dice_.OneIn(6)) op.request.body = AnyBody();
+    if (op.request.body && op.request.save == SaveKind::kReplace) op.request.base = Base();
     return made;
   }
 

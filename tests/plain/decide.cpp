@@ -18,13 +18,13 @@ void Put(Record& record, const Body& body, bool merge) {
 void Do(AcquireOp& op, std::optional<Record>& record) {
   if (record) {
     rules::Acquire(op, record->lock, kNow);
-  } else if (op.insert) {
-    record.emplace().body = op.insert.json();
+  } else if (op.request.insert) {
+    record.emplace().body = op.request.insert.json();
     rules::AcquireNew(op, record->lock, kNow);
   } else {
     op.status = OpStatus::kMissing;
   }
-  if (op.status == OpStatus::kDone) op.body = Body::FromJson(record->body);
+  if (op.status == OpStatus::kDone) op.result.body = Body::FromJson(record->body);
 }
 
 void Do(RenewOp& op, std::optional<Record>& record) {
@@ -35,18 +35,18 @@ void Do(WriteOp& op, std::optional<Record>& record) {
   if (!record) {
     op.status = OpStatus::kMissing;
   } else if (!Settle(op, rules::WhyNotWrite(op, record->lock, kNow))) {
-    Put(*record, op.body, op.merge);
+    Put(*record, op.request.body, op.request.merge);
     rules::Write(op, record->lock, kNow);
-    if (op.write == WriteKind::kErase) record.reset();
+    if (op.request.write == WriteKind::kErase) record.reset();
   }
 }
 
 void Do(SaveOp& op, std::optional<Record>& record) {
   if (Settle(op, rules::WhyNotSave(op, record ? &record->lock : nullptr, kNow))) return;
   if (!record) record.emplace().lock.born = NewUuid();
-  Put(*record, op.body, false);
+  Put(*record, op.request.body, false);
   rules::Save(op, record->lock, kNow);
-  if (op.save == SaveKind::kErase) record.reset();
+  if (op.request.save == SaveKind::kErase) record.reset();
 }
 
 void Do(ReadOp& op, std::optional<Record>& record) {
@@ -55,7 +55,7 @@ void Do(ReadOp& op, std::optional<Record>& record) {
     return;
   }
   rules::Read(op, record->lock, kNow);
-  op.body = Body::FromJson(record->body);
+  op.result.body = Body::FromJson(record->body);
 }
 
 std::string Text(const char* name, const Uuid& id) { return std::string(name) + TextOf(id); }
@@ -73,41 +73,45 @@ std::string GrantText(const GrantRequest& grant) {
 }
 
 std::string Request(const AcquireOp& op) {
-  return "acquire" + GrantText(op.grant) + Text(", insert ", op.insert);
+  return "acquire" + GrantText(op.request.grant) + Text(", insert ", op.request.insert);
 }
 std::string Request(const RenewOp& op) {
-  const char* const shared = op.mode == LockMode::kShared ? "renew share " : "renew ";
-  return Text(shared, op.lock_id) + TextOf(op.ttl);
+  const char* const shared = op.request.mode == LockMode::kShared ? "renew share " : "renew ";
+  return Text(shared, op.request.lock_id) + TextOf(op.request.ttl);
 }
 std::string Request(const WriteOp& op) {
-  std::string text = op.mode == LockMode::kShared ? "share's write " : "write ";
-  text += Text("kind ", static_cast<int>(op.write)) + Text(" by ", op.lock_id);
-  text += Text(" at ", op.expected) + Text(", body ", op.body) + (op.merge ? " merged" : "");
-  text += Text(", base ", op.base) + Text(", mark ", op.release_id);
-  return op.next == nullptr ? text : text + ", next" + GrantText(*op.next);
+  std::string text = op.request.mode == LockMode::kShared ? "share's write " : "write ";
+  text += Text("kind ", static_cast<int>(op.request.write)) + Text(" by ", op.request.lock_id);
+  text += Text(" at ", op.request.expected) + Text(", body ", op.request.body) +
+          (op.request.merge ? " merged" : "");
+  text += Text(", base ", op.request.base) + Text(", mark ", op.request.release_id);
+  return op.request.next == nullptr ? text : text + ", next" + GrantText(*op.request.next);
 }
 std::string Request(const SaveOp& op) {
-  return Text("save kind ", static_cast<int>(op.save)) + Text(" at ", op.expected) +
-         Text(" of ", op.born) + Text(", body ", op.body) + Text(", base ", op.base);
+  return Text("save kind ", static_cast<int>(op.request.save)) + Text(" at ", op.request.expected) +
+         Text(" of ", op.request.born) + Text(", body ", op.request.body) +
+         Text(", base ", op.request.base);
 }
 std::string Request(const ReadOp&) { return "read"; }
 
 std::string Result(const AcquireOp& op) {
-  return Text(" version ", op.version) + Text(" born ", op.born) + Text(" body ", op.body) +
-         (op.created ? " created" : "") + (op.took_over ? " taken over" : "") +
-         (op.passed_on ? " passed on" : "");
+  return Text(" version ", op.result.version) + Text(" born ", op.result.born) +
+         Text(" body ", op.result.body) + (op.result.created ? " created" : "") +
+         (op.result.took_over ? " taken over" : "") + (op.result.passed_on ? " passed on" : "");
 }
 std::string Result(const RenewOp&) { return ""; }
-std::string Result(const WriteOp& op) { return Text(" version ", op.version); }
+std::string Result(const WriteOp& op) { return Text(" version ", op.result.version); }
 std::string Result(const SaveOp& op) {
   // A document that is gone has no version; a store may know the one it had.
-  if (op.save == SaveKind::kErase && op.expected == kAnyVersion) return "";
-  return Text(" version ", op.version) + Text(" born ", op.born);
+  if (op.request.save == SaveKind::kErase && op.request.expected == kAnyVersion) return "";
+  return Text(" version ", op.result.version) + Text(" born ", op.result.born);
 }
 std::string Result(const ReadOp& op) {
-  return Text(" body ", op.body) + Text(" version ", op.version) + Text(" born ", op.born) +
-         Text(" lock ", op.lock_id) + Text(" released ", op.released) +
-         (op.locked ? " locked" + TextOf(op.remaining) : "") + " by " + op.holder.name;
+  return Text(" body ", op.result.body) + Text(" version ", op.result.version) +
+         Text(" born ", op.result.born) + Text(" lock ", op.result.lock_id) +
+         Text(" released ", op.result.released) +
+         (op.result.locked ? " locked" + TextOf(op.result.remaining) : "") + " by " +
+         op.result.holder.name;
 }
 
 std::string Result(const OpDetail& detail, OpStatus status) {
@@ -152,7 +156,8 @@ std::string ResultOf(const StoreOp& op) {
   if (op.detail) text += Result(*op.detail, op.status);
   if (op.status == OpStatus::kBusy && op.kind == OpKind::kAcquire) {
     const auto& acquire = static_cast<const AcquireOp&>(op);
-    text += Text(acquire.queued ? " queued after " : " behind ", acquire.ahead.value_or(-1));
+    text += Text(acquire.result.queued ? " queued after " : " behind ",
+                 acquire.result.ahead.value_or(-1));
   }
   if (op.status != OpStatus::kDone) return text;
   return text + With(op, [](const auto& one) { return Result(one); });

@@ -26,11 +26,11 @@ bool MayBeInDoubt(const StoreOp& op) {
   if (op.status != OpStatus::kInDoubt) return false;
   if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
-    return write.write == WriteKind::kErase || write.born.is_nil();
+    return write.request.write == WriteKind::kErase || write.request.born.is_nil();
   }
   if (op.kind != OpKind::kSave) return false;
   const auto& save = static_cast<const SaveOp&>(op);
-  return save.save == SaveKind::kErase || save.born.is_nil();
+  return save.request.save == SaveKind::kErase || save.request.born.is_nil();
 }
 
 std::optional<Record> Of(const Case& one, const Records& stored) {
@@ -54,9 +54,9 @@ void Compare(const Case& one, std::optional<Record> stored, const std::optional<
 
 /// A search leaves no entry, and has an id of its own.
 void DoNotWait(AcquireOp& op) {
-  if (op.grant.queue_for.count() == 0) return;
-  op.grant.queue_for = {};
-  op.grant.lock_id = NewUuid();
+  if (op.request.grant.queue_for.count() == 0) return;
+  op.request.grant.queue_for = {};
+  op.request.grant.lock_id = NewUuid();
 }
 
 std::string RowText(const LockRow& row) {
@@ -144,7 +144,7 @@ void StoreAgainstRules::DecideTheNextFree() {
     for (const Case& one : cases) {
       operations.push_back(AcquireOf(one, *things_));
       auto& op = static_cast<AcquireOp&>(operations.back()->op());
-      op.insert = {};
+      op.request.insert = {};
       DoNotWait(op);
       Key key("none");
       const auto number = static_cast<std::int64_t>(one.seed % 1'000'000'000);
@@ -155,7 +155,7 @@ void StoreAgainstRules::DecideTheNextFree() {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const auto expected = AcquireOf(cases[i], *things_);
       auto& op = static_cast<AcquireOp&>(expected->op());
-      op.insert = {};
+      op.request.insert = {};
       DoNotWait(op);
       std::optional<Record> decided = cases[i].before;
       std::optional<Record> none;

@@ -184,19 +184,20 @@ class Owned {
   void Turn() {
     const ReadOp read = client_.Read(key_);
     EXPECT_TRUE(read.status != OpStatus::kMissing || count_ == 0) << name_ << " is not there";
-    if (read.status == OpStatus::kDone) Check(read.body, read.version);
+    if (read.status == OpStatus::kDone) Check(read.result.body, read.result.version);
     AcquireOp take = client_.AcquireOf(
         key_, {.insert = Body::FromJson({{"me", name_}, {"n", 0}}), .ttl = 10min});
     for (Until(take, OpStatus::kBusy); take.status == OpStatus::kBusy;) {
       free_(name_);  // an acquire of before, whose answer was not awaited, was carried out since
       Until(take, OpStatus::kBusy);
     }
-    Check(take.body, take.version);
-    EXPECT_GT(take.version, version_) << "the fence of " << name_;
-    version_ = take.version;
-    WriteOp release = client_.ReleaseOf(
-        key_, take.grant.lock_id,
-        {.expected = take.version, .body = Body::FromJson({{"me", name_}, {"n", count_ + 1}})});
+    Check(take.result.body, take.result.version);
+    EXPECT_GT(take.result.version, version_) << "the fence of " << name_;
+    version_ = take.result.version;
+    WriteOp release =
+        client_.ReleaseOf(key_, take.request.grant.lock_id,
+                          {.expected = take.result.version,
+                           .body = Body::FromJson({{"me", name_}, {"n", count_ + 1}})});
     Until(release,
           OpStatus::kLost);  // the next look at the document proves that it was carried out
     ++count_;

@@ -64,7 +64,7 @@ class Counting {
     for (Counter& counter : counters_) {
       const ReadOp read = clients_[0].Read(counter.key);  // its connection may be about to end
       ASSERT_EQ(read.status, OpStatus::kDone);
-      const int count = read.body.json().at("count");
+      const int count = read.result.body.json().at("count");
       EXPECT_GE(count, counter.acknowledged);
       EXPECT_LE(count, counter.acknowledged + counter.in_doubt);
     }
@@ -75,9 +75,9 @@ class Counting {
     const AcquireOp take =
         client.Acquire(counter.key, {.insert = Body::FromJson({{"count", 0}}), .ttl = kShortTtl});
     if (take.status != OpStatus::kDone) return std::this_thread::yield();
-    const WriteOp release =
-        client.Release(counter.key, take,
-                       Body::FromJson({{"count", take.body.json().at("count").get<int>() + 1}}));
+    const WriteOp release = client.Release(
+        counter.key, take,
+        Body::FromJson({{"count", take.result.body.json().at("count").get<int>() + 1}}));
     if (release.status == OpStatus::kInDoubt) ++counter.in_doubt;
     if (release.status != OpStatus::kDone) return;
     ++counter.acknowledged;

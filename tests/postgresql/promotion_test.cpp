@@ -94,11 +94,11 @@ TEST(PostgresqlPromotion, FencesRiseAboveThoseThatAStandbyLacks) {
   const auto things = after.store()->Open("orders", {}, std::chrono::seconds(30));
   const Key key("held");
   WriteOp release(*things, key);
-  release.lock_id = held.lock_id();
+  release.request.lock_id = held.lock_id();
   StoreOp* const only = &release;
   after.store()->Execute({&only, 1}, std::chrono::seconds(10));
   EXPECT_EQ(release.status, OpStatus::kDone);
-  EXPECT_GT(release.version, lost);
+  EXPECT_GT(release.result.version, lost);
 
   two.Promote();
   const LockManager again{store_of(two.url())};

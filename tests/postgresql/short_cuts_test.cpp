@@ -96,26 +96,29 @@ TEST_F(PostgresqlStoreShortCuts, LeaveWhatTheRulesLeave) {
   const Uuid first = NewUuid(), second = NewUuid();
   Lock(first);
   Set("lock_time = lock_time - interval '1 second', lock_since = lock_since - interval '1 hour'");
-  Compare<RenewOp>([&](RenewOp& op) { op.lock_id = first, op.ttl = 40s; });
+  Compare<RenewOp>([&](RenewOp& op) { op.request.lock_id = first, op.request.ttl = 40s; });
   Compare<WriteOp>([&](WriteOp& op) {
-    op.write = WriteKind::kCheckpoint;
-    op.lock_id = first;
-    op.expected = 1;
-    op.ttl = 20s;
-    op.body = MakeBody({{"n", 2}, {"control", "\1"}});
+    op.request.write = WriteKind::kCheckpoint;
+    op.request.lock_id = first;
+    op.request.expected = 1;
+    op.request.ttl = 20s;
+    op.request.body = MakeBody({{"n", 2}, {"control", "\1"}});
   });
-  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = first, op.body = MakeBody({{"n", 3}}); });
+  Compare<WriteOp>([&](WriteOp& op) {
+    op.request.lock_id = first, op.request.body = MakeBody({{"n", 3}});
+  });
   Compare<AcquireOp>([&](AcquireOp& op) {
-    op.grant.lock_id = second;
-    op.grant.ttl = 50s;
-    op.grant.owner = std::make_shared<const LockHolder>(LockHolder{"ann", "here", 7});
-    op.grant.group = "g";
+    op.request.grant.lock_id = second;
+    op.request.grant.ttl = 50s;
+    op.request.grant.owner = std::make_shared<const LockHolder>(LockHolder{"ann", "here", 7});
+    op.request.grant.group = "g";
   });
   GrantRequest next;
   next.lock_id = NewUuid();
   next.ttl = 10s;
-  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = second, op.next = &next; });
-  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = next.lock_id, op.release_id = first; });
+  Compare<WriteOp>([&](WriteOp& op) { op.request.lock_id = second, op.request.next = &next; });
+  Compare<WriteOp>(
+      [&](WriteOp& op) { op.request.lock_id = next.lock_id, op.request.release_id = first; });
 }
 
 /// Else it would shorten what a renewal was told meanwhile.
@@ -132,9 +135,9 @@ TEST_F(PostgresqlStoreShortCuts, ACheckpointCountsFromAfterItsWaitForTheRow) {
     other.Run("UPDATE doclock_c_things SET lock_time = clock_timestamp(); COMMIT");
   });
   WriteOp checkpoint = Release(id);
-  checkpoint.write = WriteKind::kCheckpoint;
-  checkpoint.ttl = kTtl;
-  checkpoint.body = MakeBody({{"n", 2}});
+  checkpoint.request.write = WriteKind::kCheckpoint;
+  checkpoint.request.ttl = kTtl;
+  checkpoint.request.body = MakeBody({{"n", 2}});
   ASSERT_TRUE(Try(checkpoint));
   renews.join();
   EXPECT_EQ(schema_.raw().Run("SELECT a.lock_time > b.lock_time FROM doclock_c_things a,"
@@ -147,26 +150,26 @@ TEST_F(PostgresqlStoreShortCuts, OfManyDocumentsLeaveTheSame) {
   const Uuid first = NewUuid();
   Lock(first);
   WriteOp plain(things_.collection(), long_), release = Release(first), other = Release(NewUuid());
-  plain.lock_id = first;
-  release.body = MakeBody({{"n", 2}});
+  plain.request.lock_id = first;
+  release.request.body = MakeBody({{"n", 2}});
   TryAll({&other, &plain, &release});  // one of them in vain
   EXPECT_EQ(other.status, OpStatus::kPending);
   EXPECT_EQ(plain.status, OpStatus::kDone);
   ASSERT_EQ(release.status, OpStatus::kDone);
   AcquireOp one = Acquire(), two(things_.collection(), long_);
-  two.grant = one.grant;
-  two.grant.group = "g";
+  two.request.grant = one.request.grant;
+  two.request.grant.group = "g";
   TryAll({&one, &two});
-  EXPECT_EQ(one.body.json().at("n"), 2);
-  EXPECT_EQ(two.body.json().at("n"), 1);
-  WriteOp with_body = Release(one.grant.lock_id), without(things_.collection(), long_);
-  with_body.body = MakeBody({{"control", "\1"}});
-  without.lock_id = two.grant.lock_id;
+  EXPECT_EQ(one.result.body.json().at("n"), 2);
+  EXPECT_EQ(two.result.body.json().at("n"), 1);
+  WriteOp with_body = Release(one.request.grant.lock_id), without(things_.collection(), long_);
+  with_body.request.body = MakeBody({{"control", "\1"}});
+  without.request.lock_id = two.request.grant.lock_id;
   TryAll({&with_body, &without});
-  EXPECT_EQ(with_body.version, one.version + 1);
-  EXPECT_EQ(without.version, two.version + 1);
-  EXPECT_EQ(things_.Read(short_).body.json(), with_body.body.json());
-  EXPECT_EQ(things_.Read(long_).body.json().at("n"), 1);
+  EXPECT_EQ(with_body.result.version, one.result.version + 1);
+  EXPECT_EQ(without.result.version, two.result.version + 1);
+  EXPECT_EQ(things_.Read(short_).result.body.json(), with_body.request.body.json());
+  EXPECT_EQ(things_.Read(long_).result.body.json().at("n"), 1);
 }
 
 TEST_F(PostgresqlStoreShortCuts, NeverShortenALease) {
@@ -174,7 +177,7 @@ TEST_F(PostgresqlStoreShortCuts, NeverShortenALease) {
   Lock(id);
   RenewOp op = things_.RenewOf(short_, id, 1s);
   ASSERT_TRUE(Try(op));
-  EXPECT_GT(things_.Read(short_).remaining, 20s);
+  EXPECT_GT(things_.Read(short_).result.remaining, 20s);
 }
 
 /// Else nobody could read the lock that a holder renewed after the server's clock was set back.
@@ -182,10 +185,10 @@ TEST_F(PostgresqlStoreShortCuts, MakeNoLeaseThatIsLongerThanReadersTake) {
   const Uuid id = NewUuid();
   Lock(id);
   Set("lock_time = now() + interval '400 days'");
-  Compare<RenewOp>([&](RenewOp& op) { op.lock_id = id, op.ttl = kTtl; });
+  Compare<RenewOp>([&](RenewOp& op) { op.request.lock_id = id, op.request.ttl = kTtl; });
   const ReadOp read = things_.Read(short_);
   EXPECT_EQ(read.detail, nullptr);
-  EXPECT_GT(read.remaining, 364 * 24h);
+  EXPECT_GT(read.result.remaining, 364 * 24h);
   EXPECT_TRUE(Try(*std::make_unique<WriteOp>(Release(id))));
 }
 
@@ -198,7 +201,7 @@ TEST_F(PostgresqlStoreShortCuts, FindNothingToDoWhereTheRulesHaveToDecide) {
   WriteOp other = Release(NewUuid());
   ExpectUnchanged(other);
   WriteOp stale = Release(id);
-  stale.expected = 7;
+  stale.request.expected = 7;
   ExpectUnchanged(stale);
   Set("lock_time = lock_time - interval '1 hour'");
   ExpectUnchanged(acquire);  // to be taken over
@@ -252,7 +255,7 @@ TEST_F(PostgresqlStoreShortCuts, OfOneThatAUniqueIndexRefusesAreUndone) {
   things_.EnsureIndex({.fields = {"m"}, .unique = true});
   things_.Insert("third", {{"m", 3}});
   WriteOp refused = Release(id);
-  refused.body = MakeBody({{"m", 3}});
+  refused.request.body = MakeBody({{"m", 3}});
   WriteOp beside = things_.ReleaseOf(long_, id);
   things_.Execute({&refused, &beside});
   EXPECT_EQ(refused.status, OpStatus::kConflict);

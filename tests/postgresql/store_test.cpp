@@ -86,8 +86,8 @@ TEST_F(PostgresqlStore, ARenewalInABatchWaitsForNoRowOfOthers) {
   const AcquireOp of_kept = things.Create(kept), of_free = things.Create(free);
   RawServer other(schema_.url());
   other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
-  RenewOp first = things.RenewOf(kept, of_kept.grant.lock_id);
-  RenewOp second = things.RenewOf(free, of_free.grant.lock_id);
+  RenewOp first = things.RenewOf(kept, of_kept.request.grant.lock_id);
+  RenewOp second = things.RenewOf(free, of_free.request.grant.lock_id);
   const auto begin = std::chrono::steady_clock::now();
   things.Execute({&first, &second}, std::chrono::minutes(10));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(5)) << "it waited";
@@ -163,8 +163,8 @@ TEST_F(PostgresqlStore, CommitsThatWaitForAKeptRowLeaveConnectionsToOthers) {
   std::vector<std::jthread> waiters;
   for (int i = 0; i < 20; ++i) {
     waiters.emplace_back([&, fresh = Key(i)] {
-      SaveOp save =
-          things.SaveOf(SaveKind::kReplace, kept, seen.version, seen.born, MakeBody({{"n", 1}}));
+      SaveOp save = things.SaveOf(SaveKind::kReplace, kept, seen.result.version, seen.result.born,
+                                  MakeBody({{"n", 1}}));
       SaveOp insert = things.InsertOf(fresh, {{"n", 1}});
       StoreOp* const ops[] = {&insert, &save};
       CommitOp commit{.ops = ops};
@@ -174,10 +174,10 @@ TEST_F(PostgresqlStore, CommitsThatWaitForAKeptRowLeaveConnectionsToOthers) {
   }
   while (begun < 20) std::this_thread::yield();
   for (int i = 100; i < 120; ++i) things.Insert(Key(i), {});
-  EXPECT_EQ(things.Read(kept).version, seen.version);
+  EXPECT_EQ(things.Read(kept).result.version, seen.result.version);
   other.Run("ROLLBACK");
   waiters.clear();
-  EXPECT_EQ(things.Read(kept).version, seen.version + 1);
+  EXPECT_EQ(things.Read(kept).result.version, seen.result.version + 1);
 }
 
 class CountsRenewals final : public Observer {
@@ -229,8 +229,8 @@ TEST_F(PostgresqlStore, ACommitWaitsForRowsOfOthers) {
   const Key kept("kept"), fresh("fresh");
   things.Insert(kept, {{"n", 1}});
   const ReadOp seen = things.Read(kept);
-  SaveOp save =
-      things.SaveOf(SaveKind::kReplace, kept, seen.version, seen.born, MakeBody({{"n", 2}}));
+  SaveOp save = things.SaveOf(SaveKind::kReplace, kept, seen.result.version, seen.result.born,
+                              MakeBody({{"n", 2}}));
   SaveOp insert = things.InsertOf(fresh, {{"n", 1}});
   StoreOp* const ops[] = {&insert, &save};
   CommitOp commit{.ops = ops};
@@ -246,7 +246,7 @@ TEST_F(PostgresqlStore, ACommitWaitsForRowsOfOthers) {
   store_->Commit(commit, 1min);
   EXPECT_EQ(save.status, OpStatus::kDone);
   EXPECT_EQ(insert.status, OpStatus::kDone);
-  EXPECT_EQ(things.Read(kept).body.json(), nlohmann::json({{"n", 2}}));
+  EXPECT_EQ(things.Read(kept).result.body.json(), nlohmann::json({{"n", 2}}));
 }
 
 /// A call whose caller has gone waits in front of it, so it waits twice.
@@ -255,7 +255,7 @@ TEST_F(PostgresqlStore, ACallThatNeverGotItsRowIsNotInDoubt) {
   const Key kept("kept");
   const AcquireOp held = things.Create(kept);
   const auto release = [&] {
-    WriteOp op = things.ReleaseOf(kept, held.grant.lock_id);
+    WriteOp op = things.ReleaseOf(kept, held.request.grant.lock_id);
     things.Execute({&op}, 2s);
     ASSERT_EQ(op.status, OpStatus::kFailed);
     EXPECT_EQ(op.detail->code, Errc::kUnavailable);
@@ -280,7 +280,7 @@ TEST_F(PostgresqlStore, ACommitThatWaitsTwiceIsNotInDoubt) {
   const Key kept("kept"), fresh("fresh");
   const AcquireOp held = things.Create(kept);
   SaveOp insert = things.InsertOf(fresh, {{"n", 1}});
-  WriteOp release = things.ReleaseOf(kept, held.grant.lock_id);
+  WriteOp release = things.ReleaseOf(kept, held.request.grant.lock_id);
   StoreOp* const ops[] = {&insert, &release};
   CommitOp commit{.ops = ops};
   RawServer keeps(schema_.url()), inserts(schema_.url());
@@ -310,10 +310,11 @@ TEST_F(PostgresqlStore, TellsTheOtherStoreWhoseWaiterWasGrantedTheLock) {
   while (!listens) std::this_thread::yield();  // it says that anything may have happened before
   const AcquireOp grant = here.Create(key);
   const AcquireOp waiter = there.Acquire(key, {.queue_for = kTtl});
-  ASSERT_TRUE(waiter.queued);
+  ASSERT_TRUE(waiter.result.queued);
   here.Release(key, grant);
   while (!granted) std::this_thread::yield();
-  EXPECT_TRUE(there.Acquire(key, {.id = waiter.grant.lock_id, .queue_for = kTtl}).passed_on);
+  EXPECT_TRUE(
+      there.Acquire(key, {.id = waiter.request.grant.lock_id, .queue_for = kTtl}).result.passed_on);
 }
 
 TEST_F(PostgresqlStore, IsRefusedInAForkedChildAndGoesOnInTheParent) {
@@ -380,7 +381,8 @@ TEST_F(PostgresqlStore, RowsCanBeReadAndFencedInSql) {
   const AcquireOp grant = things.Create("42", {{"n", 7}}, {.owner = "ann"});
   EXPECT_EQ(schema_.raw().Run("SELECT body ->> 'n' || ' ' || (lock_owner ->> 'name') FROM"
                               " doclock_c_things WHERE key_text = '42' AND lock_version = " +
-                              std::to_string(grant.version) + " AND lock_id IS NOT NULL FOR SHARE"),
+                              std::to_string(grant.result.version) +
+                              " AND lock_id IS NOT NULL FOR SHARE"),
             "7 ann");
 }
 
@@ -388,16 +390,18 @@ TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
   Client things = Things(store_);
   const AcquireOp grant = things.Create("42");
   const auto holds = [&] {
-    return schema_.raw().Run("WITH held AS (" + PostgresqlFence("things", "42", grant.version) +
+    return schema_.raw().Run("WITH held AS (" +
+                             PostgresqlFence("things", "42", grant.result.version) +
                              ") SELECT count(*) FROM held");
   };
   EXPECT_EQ(holds(), "1");
-  const WriteOp save = things.Write("42", WriteKind::kCheckpoint, grant.grant.lock_id,
-                                    {.expected = grant.version, .body = MakeBody({{"n", 2}})});
+  const WriteOp save =
+      things.Write("42", WriteKind::kCheckpoint, grant.request.grant.lock_id,
+                   {.expected = grant.result.version, .body = MakeBody({{"n", 2}})});
   EXPECT_EQ(holds(), "1");
-  things.Release("42", grant.grant.lock_id);
+  things.Release("42", grant.request.grant.lock_id);
   EXPECT_EQ(holds(), "0");
-  EXPECT_GT(things.Acquire("42").version, save.version);
+  EXPECT_GT(things.Acquire("42").result.version, save.result.version);
   EXPECT_EQ(holds(), "0");
 }
 
@@ -408,15 +412,16 @@ TEST_F(PostgresqlStore, AFenceInSqlDoesNotHoldOnceSomebodyHasAShare) {
     SCOPED_TRACE(key);
     const AcquireOp grant = things.Create(key);
     schema_.raw().Run("UPDATE doclock_c_things SET lock_time = now() - interval '1 hour'");
-    if (key == std::string("released")) things.Release(key, grant.grant.lock_id);
+    if (key == std::string("released")) things.Release(key, grant.request.grant.lock_id);
     ASSERT_EQ(things.Acquire(key, {.mode = LockMode::kShared}).status, OpStatus::kDone);
-    const std::string fence = std::to_string(grant.version);
+    const std::string fence = std::to_string(grant.result.version);
     ASSERT_EQ(schema_.raw().Run("SELECT count(lock_id) FROM doclock_c_things WHERE lock_fence = " +
                                 fence + " AND key_text = '" + key + "'"),
               "1");
-    EXPECT_EQ(schema_.raw().Run("WITH held AS (" + PostgresqlFence("things", key, grant.version) +
-                                ") SELECT count(*) FROM held"),
-              "0");
+    EXPECT_EQ(
+        schema_.raw().Run("WITH held AS (" + PostgresqlFence("things", key, grant.result.version) +
+                          ") SELECT count(*) FROM held"),
+        "0");
   }
 }
 
@@ -428,7 +433,7 @@ TEST_F(PostgresqlStore, FencesKeysOfAnyKind) {
     for (const char* strings : {"on", "off"}) {
       EXPECT_EQ(schema_.raw().Run(std::string("SET standard_conforming_strings = ") + strings +
                                   "; SET escape_string_warning = off; WITH held AS (" +
-                                  PostgresqlFence("things", key, grant.version) +
+                                  PostgresqlFence("things", key, grant.result.version) +
                                   ") SELECT count(*) FROM held"),
                 "1")
           << key.ToString();
@@ -522,7 +527,7 @@ TEST_F(PostgresqlStore, ReadsAndFindsWhatSqlWritesIntoABody) {
     const Key key(NewUuid());
     ASSERT_EQ(things.Insert(key, {{"balance", balance}, {"state", "new"}}).status, OpStatus::kDone);
     schema_.raw().Run("UPDATE doclock_c_things SET body = jsonb_set(body, '{state}', '\"paid\"')");
-    EXPECT_EQ(things.Read(key).body.json().at("state"), "paid");
+    EXPECT_EQ(things.Read(key).result.body.json().at("state"), "paid");
     EXPECT_EQ(things.Query(Filter().Equal("state", "new")), std::vector<Key>{});
   }
   EXPECT_EQ(things.Query(Filter().Equal("state", "paid")).size(), 2U);

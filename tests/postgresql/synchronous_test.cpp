@@ -64,9 +64,9 @@ TEST_F(PostgresqlSynchronous, ACommitWhoseWaitForAStandbyIsCancelledIsInDoubt) {
     const Key key(has_waiter ? "43" : "42");
     const AcquireOp held = things.Create(key);
     if (has_waiter) {
-      ASSERT_TRUE(things.Acquire(key, {.queue_for = conformance::kTtl}).queued);
+      ASSERT_TRUE(things.Acquire(key, {.queue_for = conformance::kTtl}).result.queued);
     }
-    WriteOp release = things.ReleaseOf(key, held.grant.lock_id);
+    WriteOp release = things.ReleaseOf(key, held.request.grant.lock_id);
     StoreOp* const releasing[] = {&release};
     Wait();
     {

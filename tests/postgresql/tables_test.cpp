@@ -84,10 +84,10 @@ TEST_F(PostgresqlStoreTables, WithATriggerThatKeepsRowsFromBeingWrittenReportNoW
   const AcquireOp grant = things.Acquire("42");
   ASSERT_EQ(grant.status, OpStatus::kDone);
   AddTrigger("UPDATE OR DELETE");
-  ExpectRefusedForATrigger(things.Renew("42", grant.grant.lock_id));
-  ExpectRefusedForATrigger(things.Write("42", WriteKind::kErase, grant.grant.lock_id));
-  ExpectRefusedForATrigger(things.Release("42", grant.grant.lock_id));
-  EXPECT_EQ(things.Read("42").lock_id, grant.grant.lock_id);
+  ExpectRefusedForATrigger(things.Renew("42", grant.request.grant.lock_id));
+  ExpectRefusedForATrigger(things.Write("42", WriteKind::kErase, grant.request.grant.lock_id));
+  ExpectRefusedForATrigger(things.Release("42", grant.request.grant.lock_id));
+  EXPECT_EQ(things.Read("42").result.lock_id, grant.request.grant.lock_id);
 }
 
 TEST_F(PostgresqlStoreTables, WithATriggerFailOnlyTheOperationsItRefuses) {

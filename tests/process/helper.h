@@ -53,7 +53,7 @@ int Crowd(const std::string& file, int limit, int times, const Take& take,
     heads.Enter();
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     heads.Leave();
-    if (give_back(held.grant.lock_id).status != OpStatus::kDone) return 4;
+    if (give_back(held.request.grant.lock_id).status != OpStatus::kDone) return 4;
     ++i;
   }
   Tell(std::to_string(heads.most()));

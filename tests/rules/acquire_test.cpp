@@ -18,18 +18,18 @@ using std::chrono::seconds;
 class Attempt {
  public:
   explicit Attempt(LockMode mode, int limit = kMaxHolders) : op_(collection_, key_) {
-    op_.grant.lock_id = kFresh;
-    op_.grant.ttl = kTtl;
-    op_.grant.mode = mode;
-    op_.grant.max_holders = limit;
-    op_.grant.owner = std::make_shared<const LockHolder>();
-    op_.grant.group = "blue";
+    op_.request.grant.lock_id = kFresh;
+    op_.request.grant.ttl = kTtl;
+    op_.request.grant.mode = mode;
+    op_.request.grant.max_holders = limit;
+    op_.request.grant.owner = std::make_shared<const LockHolder>();
+    op_.request.grant.group = "blue";
   }
   AcquireOp& op() { return op_; }
   OpStatus On(LockState& state, TimePoint now = kNow) {
     op_.status = OpStatus::kPending;
     op_.detail.reset();
-    op_.created = op_.took_over = true;
+    op_.result.created = op_.result.took_over = true;
     Acquire(op_, state, now);
     return op_.status;
   }
@@ -67,12 +67,12 @@ TEST(AcquireRules, AnExclusiveLockIsGrantedWhenNothingStandsInItsWayAndOnlyThen)
     EXPECT_TRUE(state.IsHeldBy(kFresh));
     EXPECT_EQ(state.lease.End(), kNow + kTtl);
     EXPECT_EQ(state.fence, kVersion + 1);
-    EXPECT_EQ(attempt.op().took_over, before.HasLockId()) << TextOf(before);
-    EXPECT_FALSE(attempt.op().created);
-    EXPECT_EQ(attempt.op().born, kBorn);
+    EXPECT_EQ(attempt.op().result.took_over, before.HasLockId()) << TextOf(before);
+    EXPECT_FALSE(attempt.op().result.created);
+    EXPECT_EQ(attempt.op().result.born, kBorn);
     EXPECT_EQ(attempt.op().detail, nullptr) << "nothing is told of who held it";
     EXPECT_EQ(state.granted, kNow);
-    EXPECT_EQ(state.owner, attempt.op().grant.owner);
+    EXPECT_EQ(state.owner, attempt.op().request.grant.owner);
     EXPECT_EQ(state.group, "blue");
   });
 }
@@ -93,7 +93,7 @@ TEST(AcquireRules, AShareIsGrantedWhenThereIsRoomAndOnlyThen) {
       ASSERT_NE(share, nullptr);
       EXPECT_TRUE(Same(share->lease, {kNow, kTtl}));
       EXPECT_EQ(share->granted, kNow);
-      EXPECT_EQ(share->owner, attempt.op().grant.owner);
+      EXPECT_EQ(share->owner, attempt.op().request.grant.owner);
       EXPECT_EQ(share->group, "blue");
       EXPECT_EQ(share->fence, kVersion + 1);
       std::size_t live = 0;
@@ -103,9 +103,9 @@ TEST(AcquireRules, AShareIsGrantedWhenThereIsRoomAndOnlyThen) {
       }
       EXPECT_EQ(state.shares.size(), live + 1) << "those that are over are dropped";
       EXPECT_LE(state.shares.size(), places);
-      EXPECT_EQ(attempt.op().took_over, before.lock_id == kHolder) << TextOf(before);
-      EXPECT_FALSE(attempt.op().created);
-      EXPECT_EQ(attempt.op().born, kBorn);
+      EXPECT_EQ(attempt.op().result.took_over, before.lock_id == kHolder) << TextOf(before);
+      EXPECT_FALSE(attempt.op().result.created);
+      EXPECT_EQ(attempt.op().result.born, kBorn);
     });
   }
 }
@@ -115,7 +115,7 @@ TEST(AcquireRules, TheLockEndsWithTheShareThatEndsLast) {
     ForEachState([ttl](const LockState& before) {
       LockState state = before;
       Attempt attempt(LockMode::kShared);
-      attempt.op().grant.ttl = ttl;
+      attempt.op().request.grant.ttl = ttl;
       if (attempt.On(state) != OpStatus::kDone) return;
       EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
     });
@@ -149,7 +149,7 @@ TEST(AcquireRules, AGrantRaisesTheVersionByOneAndARefusalLeavesTheLockAlone) {
         EXPECT_TRUE(Same(before, state)) << TextOf(before);
       }
       if (granted) {
-        EXPECT_EQ(attempt.op().version, state.version);
+        EXPECT_EQ(attempt.op().result.version, state.version);
       }
     });
   }
@@ -182,7 +182,7 @@ TEST(AcquireRules, MinHoldIsProlongedAndNeverShortened) {
       ForEachState([&](const LockState& before) {
         LockState state = before;
         Attempt attempt(mode);
-        attempt.op().grant.min_hold = hold;
+        attempt.op().request.grant.min_hold = hold;
         if (attempt.On(state) != OpStatus::kDone) return;
         const TimePoint asked = hold.count() > 0 ? kNow + hold : TimePoint{};
         EXPECT_EQ(state.closed_until, std::max(before.closed_until, asked)) << TextOf(before);
@@ -197,7 +197,7 @@ TEST(AcquireRules, AnIdThatALiveShareHasIsRefused) {
       return;
     LockState state = before;
     Attempt attempt(LockMode::kShared);
-    attempt.op().grant.lock_id = kShares[0];
+    attempt.op().request.grant.lock_id = kShares[0];
     const bool live = before.shares.front().lease.IsLive(kNow);
     EXPECT_EQ(attempt.On(state), live ? OpStatus::kFailed : OpStatus::kDone) << TextOf(before);
     if (live) {
@@ -218,13 +218,13 @@ TEST(AcquireRules, ANewDocumentBeginsAtVersionOne) {
   for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
     Attempt attempt(mode);
     LockState state;
-    attempt.op().took_over = true;
+    attempt.op().result.took_over = true;
     AcquireNew(attempt.op(), state, kNow);
     EXPECT_EQ(attempt.op().status, OpStatus::kDone);
-    EXPECT_TRUE(attempt.op().created);
-    EXPECT_FALSE(attempt.op().took_over);
-    EXPECT_EQ(attempt.op().version, 1);
-    EXPECT_EQ(attempt.op().born, kFresh);
+    EXPECT_TRUE(attempt.op().result.created);
+    EXPECT_FALSE(attempt.op().result.took_over);
+    EXPECT_EQ(attempt.op().result.version, 1);
+    EXPECT_EQ(attempt.op().result.born, kFresh);
     EXPECT_EQ(state.born, kFresh);
     EXPECT_TRUE(state.IsLive(kNow));
     EXPECT_EQ(FaultOfState(state), "");

@@ -40,8 +40,8 @@ TEST(Faults, OfAWrite) {
   GrantRequest next;
   next.lock_id = kFresh;
   WriteOp op(collection, key);
-  op.lock_id = kHolder;
-  op.next = &next;
+  op.request.lock_id = kHolder;
+  op.request.next = &next;
   EXPECT_EQ(FaultOf(op), nullptr);
   next.lock_id = kHolder;
   EXPECT_STREQ(FaultOf(op), "a lock is not handed over to itself");
@@ -51,7 +51,7 @@ TEST(Faults, OfAWrite) {
   next.mode = LockMode::kShared;
   EXPECT_STREQ(FaultOf(op), "a lock is not handed over to a share");
   next.mode = LockMode::kExclusive;
-  op.write = WriteKind::kErase;
+  op.request.write = WriteKind::kErase;
   EXPECT_STREQ(FaultOf(op), "only a release hands a lock over");
 }
 
@@ -67,15 +67,15 @@ TEST(Faults, OfAWriteOfAShare) {
         for (const bool with_next : {false, true}) {
           for (const std::int64_t expected : {kAnyVersion, kVersion}) {
             WriteOp op(collection, key);
-            op.lock_id = kHolder;
-            op.write = kind;
-            op.merge = merge;
-            if (with_body) op.body = body;
-            if (with_next) op.next = &next;
-            op.expected = expected;
+            op.request.lock_id = kHolder;
+            op.request.write = kind;
+            op.request.merge = merge;
+            if (with_body) op.request.body = body;
+            if (with_next) op.request.next = &next;
+            op.request.expected = expected;
             const bool release = kind == WriteKind::kRelease;
             EXPECT_EQ(FaultOf(op) == nullptr, release || !with_next) << "of an exclusive lock";
-            op.mode = LockMode::kShared;
+            op.request.mode = LockMode::kShared;
             const bool plain = release && !with_next && expected == kAnyVersion;
             EXPECT_EQ(FaultOf(op) == nullptr, plain && (merge || !with_body));
           }
@@ -89,18 +89,18 @@ TEST(Faults, OfALeave) {
   Collection collection{"orders", {}, kTtl};
   const Key key{"1"};
   WriteOp op(collection, key);
-  op.write = WriteKind::kLeave;
-  op.lock_id = kHolder;
+  op.request.write = WriteKind::kLeave;
+  op.request.lock_id = kHolder;
   EXPECT_EQ(FaultOf(op), nullptr);
-  op.body = Body::FromJson({{"a", 1}});
+  op.request.body = Body::FromJson({{"a", 1}});
   EXPECT_STREQ(FaultOf(op), "a waiter leaves the queue of an exclusive lock, without a body");
-  op.body = Body();
-  op.mode = LockMode::kShared;
+  op.request.body = Body();
+  op.request.mode = LockMode::kShared;
   EXPECT_STREQ(FaultOf(op), "a waiter leaves the queue of an exclusive lock, without a body");
-  op.mode = LockMode::kExclusive;
+  op.request.mode = LockMode::kExclusive;
   GrantRequest next;
   next.lock_id = kFresh;
-  op.next = &next;
+  op.request.next = &next;
   EXPECT_STREQ(FaultOf(op), "only a release hands a lock over");
 }
 
@@ -108,17 +108,17 @@ TEST(Faults, OfASave) {
   Collection collection{"orders", {}, kTtl};
   const Key key{"1"};
   SaveOp op(collection, key);
-  op.save = SaveKind::kInsert;
-  op.body = Body::FromJson({{"a", 1}});
+  op.request.save = SaveKind::kInsert;
+  op.request.body = Body::FromJson({{"a", 1}});
   EXPECT_EQ(FaultOf(op), nullptr);
-  op.body = Body();
+  op.request.body = Body();
   EXPECT_STREQ(FaultOf(op), "an insert needs a body");
-  op.save = SaveKind::kReplace;
+  op.request.save = SaveKind::kReplace;
   EXPECT_STREQ(FaultOf(op), "a replacement needs the version it replaces");
-  op.expected = kVersion;
+  op.request.expected = kVersion;
   EXPECT_EQ(FaultOf(op), nullptr) << "it may leave the body";
-  op.expected = kAnyVersion;
-  op.save = SaveKind::kErase;
+  op.request.expected = kAnyVersion;
+  op.request.save = SaveKind::kErase;
   EXPECT_EQ(FaultOf(op), nullptr);
 }
 

@@ -24,9 +24,9 @@ TEST_F(HolderRules, ARenewalIsOfALiveLeaseAndNeverEndsItSooner) {
         ForEachState([&](const LockState& before) {
           LockState state = before;
           RenewOp op(collection_, key_);
-          op.lock_id = id;
-          op.ttl = ttl;
-          op.mode = mode;
+          op.request.lock_id = id;
+          op.request.ttl = ttl;
+          op.request.mode = mode;
           Renew(op, state, kNow);
           Lease lease = before.lease;
           bool mine = id == kHolder && before.lock_id == kHolder;
@@ -57,14 +57,15 @@ TEST_F(HolderRules, ARenewalAfterTheClockWasSetBackIsNoLongerThanWhatStoresTake)
     for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
       LockState state = before;
       RenewOp op(collection_, key_);
-      op.lock_id = mode == LockMode::kShared ? kShares[0] : kHolder;
-      op.ttl = kTtl;
-      op.mode = mode;
+      op.request.lock_id = mode == LockMode::kShared ? kShares[0] : kHolder;
+      op.request.ttl = kTtl;
+      op.request.mode = mode;
       if (!MayRenew(op, state, kNow)) continue;
       const TimePoint back = kNow - std::chrono::hours(24 * 400);
       Renew(op, state, back);
-      const Lease& lease =
-          mode == LockMode::kShared ? state.LiveShare(op.lock_id, back)->lease : state.lease;
+      const Lease& lease = mode == LockMode::kShared
+                               ? state.LiveShare(op.request.lock_id, back)->lease
+                               : state.lease;
       EXPECT_EQ(lease, (Lease{back, kLongestLease, lease.instance})) << TextOf(before);
       EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
     }
@@ -76,8 +77,8 @@ TEST_F(HolderRules, AWriteGoesByIdAndVersionAndNeverByTime) {
     for (const std::int64_t expected : {kAnyVersion, kVersion, kVersion - 1, kVersion + 1}) {
       ForEachState([&](const LockState& before) {
         WriteOp op(collection_, key_);
-        op.lock_id = id;
-        op.expected = expected;
+        op.request.lock_id = id;
+        op.request.expected = expected;
         const bool mine = id == kHolder && before.lock_id == kHolder &&
                           (expected == kAnyVersion || expected == kVersion);
         ASSERT_EQ(Allows(op, WhyNotWrite(op, before, kNow)), mine) << TextOf(before);
@@ -93,11 +94,11 @@ TEST_F(HolderRules, AReleaseClearsTheLockAndLeavesItsMark) {
     for (const Uuid& mark : {Uuid{}, kOther}) {
       LockState state = before;
       WriteOp op(collection_, key_);
-      op.lock_id = kHolder;
-      op.release_id = mark;
+      op.request.lock_id = kHolder;
+      op.request.release_id = mark;
       Write(op, state, kNow);
       EXPECT_EQ(op.status, OpStatus::kDone);
-      EXPECT_EQ(op.version, kVersion + 1);
+      EXPECT_EQ(op.result.version, kVersion + 1);
       EXPECT_EQ(state.version, kVersion + 1);
       EXPECT_FALSE(state.HasLockId());
       EXPECT_EQ(state.released, mark.is_nil() ? kHolder : kOther);
@@ -117,8 +118,8 @@ TEST_F(HolderRules, AHandOverIsReleaseAndGrantInOne) {
       if (before.lock_id != kHolder) return;
       LockState state = before;
       WriteOp op(collection_, key_);
-      op.lock_id = kHolder;
-      op.next = &next;
+      op.request.lock_id = kHolder;
+      op.request.next = &next;
       Write(op, state, kNow);
       EXPECT_EQ(state.version, kVersion + 1) << "raised once for both";
       EXPECT_TRUE(state.IsHeldBy(kFresh));
@@ -136,9 +137,9 @@ TEST_F(HolderRules, ACheckpointStartsTheLeaseAnewAndKeepsTheLock) {
     if (before.lock_id != kHolder) return;
     LockState state = before;
     WriteOp op(collection_, key_);
-    op.write = WriteKind::kCheckpoint;
-    op.lock_id = kHolder;
-    op.ttl = seconds(2);
+    op.request.write = WriteKind::kCheckpoint;
+    op.request.lock_id = kHolder;
+    op.request.ttl = seconds(2);
     Write(op, state, kNow);
     EXPECT_EQ(state.version, kVersion + 1);
     EXPECT_TRUE(state.IsHeldBy(kHolder));
@@ -153,11 +154,11 @@ TEST_F(HolderRules, AnErasureOnlySetsItsVersion) {
     if (before.lock_id != kHolder) return;
     LockState state = before;
     WriteOp op(collection_, key_);
-    op.write = WriteKind::kErase;
-    op.lock_id = kHolder;
+    op.request.write = WriteKind::kErase;
+    op.request.lock_id = kHolder;
     Write(op, state, kNow);
     EXPECT_EQ(op.status, OpStatus::kDone);
-    EXPECT_EQ(op.version, kVersion + 1);
+    EXPECT_EQ(op.result.version, kVersion + 1);
     state.version = kVersion;
     EXPECT_TRUE(Same(before, state)) << TextOf(before);
   });
@@ -168,8 +169,8 @@ TEST_F(HolderRules, AShareIsReleasedWhileItIsLiveAndTheLastOneFreesTheLock) {
     ForEachState([&](const LockState& before) {
       LockState state = before;
       WriteOp op(collection_, key_);
-      op.mode = LockMode::kShared;
-      op.lock_id = id;
+      op.request.mode = LockMode::kShared;
+      op.request.lock_id = id;
       const bool mine = before.LiveShare(id, kNow) != nullptr;
       ASSERT_EQ(Allows(op, WhyNotWrite(op, before, kNow)), mine) << TextOf(before);
       if (!mine) return;
@@ -195,13 +196,13 @@ TEST_F(HolderRules, ANoteOfOneThatEndsAShareRaisesTheVersion) {
     if (before.LiveShare(kShares[0], kNow) == nullptr) return;
     LockState state = before;
     WriteOp op(collection_, key_);
-    op.mode = LockMode::kShared;
-    op.lock_id = kShares[0];
-    op.body = Body::FromJson({{"note", 1}});
-    op.merge = true;
+    op.request.mode = LockMode::kShared;
+    op.request.lock_id = kShares[0];
+    op.request.body = Body::FromJson({{"note", 1}});
+    op.request.merge = true;
     ASSERT_TRUE(Allows(op, WhyNotWrite(op, before, kNow)));
     Write(op, state, kNow);
-    EXPECT_EQ(op.version, kVersion + 1);
+    EXPECT_EQ(op.result.version, kVersion + 1);
     EXPECT_EQ(state.version, kVersion + 1);
   });
 }

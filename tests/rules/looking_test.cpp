@@ -17,14 +17,14 @@ TEST(LookingRules, ALookTellsOfLiveLocks) {
     ReadOp op(collection, key);
     Read(op, state, kNow);
     EXPECT_EQ(op.status, OpStatus::kDone);
-    EXPECT_EQ(op.locked, state.IsLive(kNow));
-    EXPECT_EQ(op.lock_id, state.lock_id) << "that of a lease that is over is still shown";
-    const TimePoint end = op.locked ? state.lease.End() : kNow;
-    EXPECT_EQ(op.remaining, end - kNow) << TextOf(state);
-    EXPECT_EQ(op.holder.name, state.HasLockId() ? state.Holder().name : "");
-    EXPECT_EQ(op.version, kVersion);
-    EXPECT_EQ(op.born, kBorn);
-    EXPECT_EQ(op.released, kMark);
+    EXPECT_EQ(op.result.locked, state.IsLive(kNow));
+    EXPECT_EQ(op.result.lock_id, state.lock_id) << "that of a lease that is over is still shown";
+    const TimePoint end = op.result.locked ? state.lease.End() : kNow;
+    EXPECT_EQ(op.result.remaining, end - kNow) << TextOf(state);
+    EXPECT_EQ(op.result.holder.name, state.HasLockId() ? state.Holder().name : "");
+    EXPECT_EQ(op.result.version, kVersion);
+    EXPECT_EQ(op.result.born, kBorn);
+    EXPECT_EQ(op.result.released, kMark);
   });
 }
 

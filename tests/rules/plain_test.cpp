@@ -22,21 +22,21 @@ class PlainKinds : public ::testing::Test {
 
 TEST_F(PlainKinds, OfAttempts) {
   EXPECT_EQ(PlainOf(acquire_), Plain::kTakeFree);
-  acquire_.insert = body_;
+  acquire_.request.insert = body_;
   EXPECT_EQ(PlainOf(acquire_), Plain::kTakeFree);
-  acquire_.grant.min_hold = seconds(1);
+  acquire_.request.grant.min_hold = seconds(1);
   EXPECT_EQ(PlainOf(acquire_), Plain::kTakeAndClose);
-  acquire_.grant.mode = LockMode::kShared;
+  acquire_.request.grant.mode = LockMode::kShared;
   EXPECT_EQ(PlainOf(acquire_), Plain::kTakeShare);
-  acquire_.grant.queue_for = seconds(1);
+  acquire_.request.grant.queue_for = seconds(1);
   EXPECT_EQ(PlainOf(acquire_), Plain::kJoinQueue);
-  acquire_.grant.mode = LockMode::kExclusive;
+  acquire_.request.grant.mode = LockMode::kExclusive;
   EXPECT_EQ(PlainOf(acquire_), Plain::kJoinQueue);
 }
 
 TEST_F(PlainKinds, OfRenewalsAndReads) {
   EXPECT_EQ(PlainOf(renew_), Plain::kRenew);
-  renew_.mode = LockMode::kShared;
+  renew_.request.mode = LockMode::kShared;
   EXPECT_EQ(PlainOf(renew_), Plain::kRenewShare);
   EXPECT_EQ(PlainOf(ReadOp(collection_, key_)), Plain::kNone);
 }
@@ -44,40 +44,40 @@ TEST_F(PlainKinds, OfRenewalsAndReads) {
 TEST_F(PlainKinds, OfWrites) {
   EXPECT_EQ(PlainOf(write_), Plain::kRelease);
   GrantRequest next;
-  write_.next = &next;
+  write_.request.next = &next;
   EXPECT_EQ(PlainOf(write_), Plain::kHandOver);
-  write_.body = body_;
+  write_.request.body = body_;
   EXPECT_EQ(PlainOf(write_), Plain::kHandOver);
   next.min_hold = seconds(1);
   EXPECT_EQ(PlainOf(write_), Plain::kOtherWrite);
-  write_.next = nullptr;
+  write_.request.next = nullptr;
   EXPECT_EQ(PlainOf(write_), Plain::kWriteAndRelease);
-  write_.merge = true;
+  write_.request.merge = true;
   EXPECT_EQ(PlainOf(write_), Plain::kOtherWrite);
-  write_.mode = LockMode::kShared;
+  write_.request.mode = LockMode::kShared;
   EXPECT_EQ(PlainOf(write_), Plain::kEndShare);
-  write_.mode = LockMode::kExclusive;
-  write_.body = {};
+  write_.request.mode = LockMode::kExclusive;
+  write_.request.body = {};
   EXPECT_EQ(PlainOf(write_), Plain::kRelease) << "it has nothing to merge";
-  write_.merge = false;
-  write_.write = WriteKind::kCheckpoint;
+  write_.request.merge = false;
+  write_.request.write = WriteKind::kCheckpoint;
   EXPECT_EQ(PlainOf(write_), Plain::kOtherWrite);
-  write_.body = body_;
+  write_.request.body = body_;
   EXPECT_EQ(PlainOf(write_), Plain::kCheckpoint);
-  write_.write = WriteKind::kErase;
+  write_.request.write = WriteKind::kErase;
   EXPECT_EQ(PlainOf(write_), Plain::kOtherWrite);
-  write_.write = WriteKind::kLeave;
+  write_.request.write = WriteKind::kLeave;
   EXPECT_EQ(PlainOf(write_), Plain::kNone);
 }
 
 TEST_F(PlainKinds, OfSaves) {
   for (const SaveKind kind : {SaveKind::kInsert, SaveKind::kReplace}) {
-    save_.save = kind;
+    save_.request.save = kind;
     EXPECT_EQ(PlainOf(save_), Plain::kSave);
   }
-  save_.save = SaveKind::kErase;
+  save_.request.save = SaveKind::kErase;
   EXPECT_EQ(PlainOf(save_), Plain::kEraseAny);
-  save_.expected = 1;
+  save_.request.expected = 1;
   EXPECT_EQ(PlainOf(save_), Plain::kSave);
 }
 

@@ -86,27 +86,27 @@ class QueueRules : public ::testing::Test {
  protected:
   AcquireOp Attempt(const Uuid& id, seconds queue_for) {
     AcquireOp op(collection_, key_);
-    op.grant.lock_id = id;
-    op.grant.ttl = kTtl;
-    op.grant.queue_for = queue_for;
-    op.grant.group = "blue";
-    op.grant.min_hold = seconds(4);
-    op.grant.detached = true;
-    op.grant.owner = owner_;
-    op.passed_on = op.queued = true;
-    op.ahead = -1;
+    op.request.grant.lock_id = id;
+    op.request.grant.ttl = kTtl;
+    op.request.grant.queue_for = queue_for;
+    op.request.grant.group = "blue";
+    op.request.grant.min_hold = seconds(4);
+    op.request.grant.detached = true;
+    op.request.grant.owner = owner_;
+    op.result.passed_on = op.result.queued = true;
+    op.result.ahead = -1;
     return op;
   }
   AcquireOp Share(const Uuid& id, seconds queue_for, int limit) {
     AcquireOp op = Attempt(id, queue_for);
-    op.grant.mode = LockMode::kShared;
-    op.grant.max_holders = limit;
+    op.request.grant.mode = LockMode::kShared;
+    op.request.grant.max_holders = limit;
     return op;
   }
   WriteOp Write(WriteKind kind, const Uuid& id) {
     WriteOp op(collection_, key_);
-    op.write = kind;
-    op.lock_id = id;
+    op.request.write = kind;
+    op.request.lock_id = id;
     return op;
   }
   Collection collection_{"orders", {}, kTtl};
@@ -122,11 +122,11 @@ TEST_F(QueueRules, ARefusedWaiterPlacesItsEntryLast) {
     Acquire(op, state, kNow, kInstance);
     ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
     ASSERT_TRUE(op.detail);
-    EXPECT_TRUE(op.queued);
+    EXPECT_TRUE(op.result.queued);
     const std::vector<QueueEntry> live = LiveOf(before);
     const std::size_t helped = Helps(before) ? 1 : 0;
     ASSERT_EQ(state.queue.size(), live.size() - helped + 1) << "those that are over are dropped";
-    EXPECT_EQ(op.ahead, static_cast<int>(live.size() - helped));
+    EXPECT_EQ(op.result.ahead, static_cast<int>(live.size() - helped));
     const QueueEntry& mine = state.queue.back();
     EXPECT_EQ(mine.id, kFresh);
     EXPECT_EQ(mine.until, kNow + seconds(3));
@@ -153,7 +153,8 @@ TEST_F(QueueRules, AWaiterThatAsksAgainKeepsItsPlace) {
       const std::size_t helped = Helps(before) ? 1 : 0;
       if (mine == live.end()) {
         if (op.status != OpStatus::kBusy) continue;
-        EXPECT_EQ(op.ahead, static_cast<int>(live.size() - helped)) << "its old place is over";
+        EXPECT_EQ(op.result.ahead, static_cast<int>(live.size() - helped))
+            << "its old place is over";
         continue;
       }
       const bool first = mine == live.begin();
@@ -161,14 +162,14 @@ TEST_F(QueueRules, AWaiterThatAsksAgainKeepsItsPlace) {
           << TextOf(before);
       if (op.status == OpStatus::kDone) {
         EXPECT_TRUE(state.IsHeldBy(id));
-        EXPECT_FALSE(op.passed_on) << "it took the lock itself";
+        EXPECT_FALSE(op.result.passed_on) << "it took the lock itself";
         EXPECT_EQ(state.lease.ttl, kTtl) << "so the lease has its whole length";
         EXPECT_EQ(LiveOf(state).size(), live.size() - 1);
         continue;
       }
       EXPECT_TRUE(SameOrder(state.queue, {live.begin() + static_cast<int>(helped), live.end()}))
           << TextOf(before);
-      EXPECT_EQ(op.ahead, mine - live.begin() - static_cast<int>(helped));
+      EXPECT_EQ(op.result.ahead, mine - live.begin() - static_cast<int>(helped));
     }
   });
 }
@@ -184,7 +185,7 @@ TEST_F(QueueRules, AnAttemptHelpsTheFirstAndPassesNobody) {
       Acquire(op, state, kNow, kInstance);
       ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
       ExpectPassedOn(before, state, LiveOf(before).front());
-      EXPECT_EQ(op.queued, queue_for.count() > 0);
+      EXPECT_EQ(op.result.queued, queue_for.count() > 0);
       EXPECT_EQ(HasEntry(state, kFresh), queue_for.count() > 0);
       EXPECT_EQ(op.detail->remaining,
                 std::max(state.lease.Left(kNow), RoundUp(state.closed_until - kNow)));
@@ -204,7 +205,7 @@ TEST_F(QueueRules, AnAttemptDoesNotPassAShareThatIsFirst) {
       Acquire(op, state, kNow, kInstance);
       ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
       EXPECT_EQ(op.detail->remaining, live.front().until - kNow);
-      EXPECT_EQ(op.queued, queue_for.count() > 0);
+      EXPECT_EQ(op.result.queued, queue_for.count() > 0);
       EXPECT_FALSE(state.passed_on.done);
       state.queue = before.queue;
       EXPECT_TRUE(Same(before, state)) << "free, and of no higher version: " << TextOf(before);
@@ -219,8 +220,8 @@ TEST_F(QueueRules, AnAttemptThatDoesNotWaitLeavesNoEntry) {
     AcquireOp op = Attempt(kFresh, seconds(0));
     Acquire(op, state, kNow, kInstance);
     ASSERT_EQ(op.status, OpStatus::kBusy);
-    EXPECT_FALSE(op.queued);
-    EXPECT_EQ(op.ahead, static_cast<int>(LiveOf(before).size())) << "told all the same";
+    EXPECT_FALSE(op.result.queued);
+    EXPECT_EQ(op.result.ahead, static_cast<int>(LiveOf(before).size())) << "told all the same";
     state.queue = before.queue;  // but for those that are over
     EXPECT_TRUE(Same(before, state)) << TextOf(before);
   });
@@ -231,9 +232,9 @@ TEST_F(QueueRules, AMillisecondCounts) {
   state.lock_id = kHolder;
   state.lease = {kNow, kTtl};
   AcquireOp op = Attempt(kFresh, seconds(0));
-  op.grant.queue_for = op.grant.min_hold = milliseconds(1);
+  op.request.grant.queue_for = op.request.grant.min_hold = milliseconds(1);
   Acquire(op, state, kNow, kInstance);
-  ASSERT_TRUE(op.queued);
+  ASSERT_TRUE(op.result.queued);
   state.lock_id = {};
   PassOn(state, kNow);
   ASSERT_TRUE(state.IsHeldBy(kFresh));
@@ -269,7 +270,7 @@ TEST_F(QueueRules, AShareThatLeavesAFreeLockPassesItOn) {
   WriteOp op = Write(WriteKind::kLeave, kEntries[0]);
   rules::Write(op, state, kNow);
   EXPECT_TRUE(state.IsHeldBy(kEntries[1]));
-  EXPECT_EQ(op.version, kVersion + 1);
+  EXPECT_EQ(op.result.version, kVersion + 1);
 }
 
 TEST_F(QueueRules, AReleaseDropsTheEntriesThatAreOver) {
@@ -290,20 +291,20 @@ TEST_F(QueueRules, AFullQueueTakesNoMore) {
   for (int i = 0; i < static_cast<int>(kMaxQueueEntries); ++i) {
     AcquireOp op = Attempt(IdOf(100 + i), seconds(3));
     Acquire(op, state, kNow);
-    EXPECT_TRUE(op.queued);
-    EXPECT_EQ(op.ahead, i);
+    EXPECT_TRUE(op.result.queued);
+    EXPECT_EQ(op.result.ahead, i);
   }
   AcquireOp late = Attempt(kFresh, seconds(3));
   Acquire(late, state, kNow);
-  EXPECT_FALSE(late.queued);
-  EXPECT_EQ(late.ahead, 64);
+  EXPECT_FALSE(late.result.queued);
+  EXPECT_EQ(late.result.ahead, 64);
   EXPECT_EQ(state.queue.size(), 64U);
   AcquireOp known = Attempt(IdOf(100 + 63), seconds(3));
   Acquire(known, state, kNow);
-  EXPECT_TRUE(known.queued) << "one that stands there keeps its place";
+  EXPECT_TRUE(known.result.queued) << "one that stands there keeps its place";
   AcquireOp later = Attempt(kFresh, seconds(3));
   Acquire(later, state, kNow + seconds(3));
-  EXPECT_TRUE(later.queued) << "the others are over";
+  EXPECT_TRUE(later.result.queued) << "the others are over";
   EXPECT_EQ(state.queue.size(), 1U);
 }
 
@@ -320,10 +321,10 @@ TEST_F(QueueRules, AnAttemptThatHoldsTheLockAlreadyChangesNothing) {
         return;
       }
       ASSERT_EQ(op.status, OpStatus::kDone) << TextOf(before);
-      EXPECT_TRUE(op.passed_on);
-      EXPECT_FALSE(op.took_over);
-      EXPECT_EQ(op.version, kVersion);
-      EXPECT_EQ(op.born, kBorn);
+      EXPECT_TRUE(op.result.passed_on);
+      EXPECT_FALSE(op.result.took_over);
+      EXPECT_EQ(op.result.version, kVersion);
+      EXPECT_EQ(op.result.born, kBorn);
       EXPECT_TRUE(Same(before, state)) << TextOf(before);
     });
   }
@@ -335,11 +336,11 @@ TEST_F(QueueRules, AReleasePassesTheLockOnToTheFirst) {
     for (const Uuid& mark : {Uuid{}, kOther}) {
       LockState state = before;
       WriteOp op = Write(WriteKind::kRelease, kHolder);
-      op.release_id = mark;
+      op.request.release_id = mark;
       ASSERT_TRUE(Allows(op, WhyNotWrite(op, state, kNow)));
       rules::Write(op, state, kNow);
-      EXPECT_EQ(op.version, kVersion + 1);
-      EXPECT_EQ(state.released, op.ReleaseId()) << "doubt is settled as ever";
+      EXPECT_EQ(op.result.version, kVersion + 1);
+      EXPECT_EQ(state.released, op.request.ReleaseId()) << "doubt is settled as ever";
       const std::vector<QueueEntry> live = LiveOf(before);
       if (!PassesOn(before, live)) {
         EXPECT_FALSE(state.HasLockId()) << TextOf(before);
@@ -364,7 +365,7 @@ TEST_F(QueueRules, AHandOverLeavesTheQueueAndRemovesItsOwnEntry) {
       next.ttl = kTtl;
       next.entry = entry;
       WriteOp op = Write(WriteKind::kRelease, kHolder);
-      op.next = &next;
+      op.request.next = &next;
       rules::Write(op, state, kNow);
       EXPECT_TRUE(state.IsHeldBy(kFresh));
       EXPECT_EQ(state.lease.ttl, kTtl) << "a hand-over is no grant from the queue";
@@ -387,12 +388,12 @@ TEST_F(QueueRules, TheLastShareThatEndsPassesTheLockOn) {
         if (before.LiveShare(kShares[0], kNow) == nullptr) return;
         LockState state = before;
         WriteOp op = Write(kind, kShares[0]);
-        if (kind == WriteKind::kRelease) op.mode = LockMode::kShared;
-        if (with_note) op.body = note;
+        if (kind == WriteKind::kRelease) op.request.mode = LockMode::kShared;
+        if (with_note) op.request.body = note;
         ASSERT_TRUE(Allows(op, WhyNotWrite(op, state, kNow))) << TextOf(before);
         rules::Write(op, state, kNow);
         EXPECT_EQ(op.status, OpStatus::kDone);
-        EXPECT_EQ(op.version, state.version);
+        EXPECT_EQ(op.result.version, state.version);
         EXPECT_EQ(state.LiveShare(kShares[0], kNow), nullptr);
         const std::vector<QueueEntry> live = LiveOf(before);
         const bool last = CountLive(before.shares) == 1;
@@ -428,7 +429,7 @@ TEST_F(QueueRules, AWaiterLeavesTheQueueOrGivesUpTheLock) {
       }
       rules::Write(op, state, kNow);
       EXPECT_EQ(op.status, OpStatus::kDone);
-      EXPECT_EQ(op.version, state.version);
+      EXPECT_EQ(op.result.version, state.version);
       EXPECT_FALSE(HasEntry(state, id));
       EXPECT_NE(state.lock_id, id);
       LockState left = before;
@@ -463,7 +464,7 @@ TEST_F(QueueRules, AWriteConcernsWaitersIfItFreesTheLockOrGrantsItToOne) {
     const auto concerns_waiters = [&](WriteKind kind, const Uuid& id, const GrantRequest* grant) {
       LockState state = before;
       WriteOp op = Write(kind, id);
-      op.next = grant;
+      op.request.next = grant;
       rules::Write(op, state, kNow);
       return ConcernsWaiters(op, state);
     };
@@ -483,15 +484,15 @@ TEST_F(QueueRules, ASaveThatClearsALockPassesItOn) {
   ForEachQueuedState([&](const LockState& before) {
     for (const SaveKind kind : {SaveKind::kReplace, SaveKind::kErase}) {
       SaveOp op(collection_, key_);
-      op.save = kind;
-      op.expected = kVersion;
-      op.born = kBorn;
-      op.write_id = kFresh;
+      op.request.save = kind;
+      op.request.expected = kVersion;
+      op.request.born = kBorn;
+      op.request.write_id = kFresh;
       if (!Allows(op, WhyNotSave(op, &before, kNow))) continue;
       LockState state = before;
       const bool concerns_waiters = Save(op, state, kNow);
       EXPECT_EQ(concerns_waiters, before.HasLockId() || state.HasLockId()) << TextOf(before);
-      EXPECT_EQ(op.version, kVersion + 1);
+      EXPECT_EQ(op.result.version, kVersion + 1);
       EXPECT_EQ(state.version, kVersion + 1);
       EXPECT_EQ(state.released, kFresh);
       const std::vector<QueueEntry> live = LiveOf(before);
@@ -553,7 +554,7 @@ TEST_F(QueueRules, AShareIsGrantedUnlessItPassesAWriterOrTakesTheRoomOfOthersBef
           EXPECT_GT(op.detail->remaining.value().count(), 0) << TextOf(before);
           return;
         }
-        EXPECT_FALSE(op.passed_on);
+        EXPECT_FALSE(op.result.passed_on);
         EXPECT_EQ(state.version, kVersion + 1);
         EXPECT_NE(state.LiveShare(id, kNow), nullptr);
         std::vector<QueueEntry> rest = before.queue;
@@ -578,10 +579,10 @@ TEST_F(QueueRules, ARefusedShareWaitsInTheQueueIfItAsksTo) {
         EXPECT_EQ(state.version, helped ? kVersion + 1 : kVersion);
         if (helped) live.erase(live.begin());
         const bool waits = queue_for.count() > 0;
-        EXPECT_EQ(op.queued, waits);
+        EXPECT_EQ(op.result.queued, waits);
         auto mine = std::find_if(live.begin(), live.end(),
                                  [&](const QueueEntry& entry) { return entry.id == id; });
-        EXPECT_EQ(op.ahead, mine - live.begin());
+        EXPECT_EQ(op.result.ahead, mine - live.begin());
         if (waits && mine == live.end()) mine = live.insert(mine, WriterEntry(id, kNow));
         ASSERT_TRUE(SameOrder(state.queue, live)) << TextOf(before);
         if (!waits) return;
@@ -604,8 +605,8 @@ TEST_F(QueueRules, AShareThatIsThereAlreadyChangesNothing) {
     EXPECT_TRUE(Allows(op, WhyNotAcquire(op, before, kNow)));
     Acquire(op, state, kNow, kInstance);
     ASSERT_EQ(op.status, OpStatus::kDone) << TextOf(before);
-    EXPECT_TRUE(op.passed_on) << "its lease began no later than the attempt before";
-    EXPECT_EQ(op.version, share->fence) << "others may have been granted since";
+    EXPECT_TRUE(op.result.passed_on) << "its lease began no later than the attempt before";
+    EXPECT_EQ(op.result.version, share->fence) << "others may have been granted since";
     EXPECT_TRUE(Same(before, state)) << TextOf(before);
   });
 }
@@ -613,7 +614,7 @@ TEST_F(QueueRules, AShareThatIsThereAlreadyChangesNothing) {
 TEST_F(QueueRules, AShareUnderAnIdThatIsThereLeavesNoEntryIfItDoesNotWait) {
   LockState state;
   AcquireOp first = Share(kFresh, seconds(0), 2);
-  first.grant.min_hold = {};
+  first.request.grant.min_hold = {};
   Acquire(first, state, kNow, kInstance);
   AcquireOp again = Share(kFresh, seconds(0), 2);
   Acquire(again, state, kNow, kInstance);
@@ -624,7 +625,7 @@ TEST_F(QueueRules, AShareUnderAnIdThatIsThereLeavesNoEntryIfItDoesNotWait) {
 TEST_F(QueueRules, AShareIsToldWhenTheWritersBeforeItAreOver) {
   LockState state;
   AcquireOp first = Share(kHolder, seconds(0), 2);
-  first.grant.min_hold = {};
+  first.request.grant.min_hold = {};
   Acquire(first, state, kNow, kInstance);
   state.queue = {WriterEntry(kEntries[0], kNow + seconds(3)),
                  WriterEntry(kEntries[1], kNow + seconds(1))};
@@ -650,7 +651,7 @@ TEST_F(QueueRules, AShareIsToldWhenTheFirstOfThoseThatTakeItsRoomIsOver) {
   ASSERT_EQ(op.status, OpStatus::kBusy);
   EXPECT_EQ(op.detail->remaining, seconds(2));
   AcquireOp held = Share(kHolder, seconds(0), kMaxHolders);
-  held.grant.min_hold = {};
+  held.request.grant.min_hold = {};
   LockState shared;
   Acquire(held, shared, kNow, kInstance);
   shared.queue = {reader(kEntries[0], seconds(1))};
@@ -696,15 +697,15 @@ TEST_F(QueueRules, ARenewalEndsTheProbation) {
   state.lock_id = kHolder;
   state.lease = {kNow - seconds(1), kTtl};
   AcquireOp waiter = Attempt(kFresh, seconds(3));
-  waiter.grant.min_hold = {};
+  waiter.request.grant.min_hold = {};
   Acquire(waiter, state, kNow);
   WriteOp release = Write(WriteKind::kRelease, kHolder);
   rules::Write(release, state, kNow);
   ASSERT_TRUE(state.IsHeldBy(kFresh));
   EXPECT_EQ(state.lease.End(), kNow + kProbation);
   RenewOp renew(collection_, key_);
-  renew.lock_id = kFresh;
-  renew.ttl = kTtl;
+  renew.request.lock_id = kFresh;
+  renew.request.ttl = kTtl;
   Renew(renew, state, kNow + seconds(1));
   EXPECT_EQ(state.lease.End(), kNow + seconds(1) + kTtl);
 }
@@ -727,19 +728,19 @@ TEST_F(QueueRules, AReaderIsPassedByNoMoreWritersThanWereBeforeIt) {
   LockState state;
   state.born = kBorn;
   AcquireOp first = Attempt(kHolder, seconds(3));
-  first.grant.min_hold = {};
+  first.request.grant.min_hold = {};
   Acquire(first, state, kNow, kInstance);
   ASSERT_EQ(first.status, OpStatus::kDone);
   Uuid waiter = kOther;
   int passed = 0;
   for (; passed < 10; ++passed) {
     AcquireOp writer = Attempt(waiter, seconds(3));
-    writer.grant.min_hold = {};
+    writer.request.grant.min_hold = {};
     Acquire(writer, state, kNow, kInstance);
     AcquireOp reader = Attempt(kFresh, seconds(3));
-    reader.grant.min_hold = {};
-    reader.grant.mode = LockMode::kShared;
-    reader.grant.max_holders = 2;
+    reader.request.grant.min_hold = {};
+    reader.request.grant.mode = LockMode::kShared;
+    reader.request.grant.max_holders = 2;
     Acquire(reader, state, kNow, kInstance + 1);
     if (reader.status == OpStatus::kDone || state.LiveShare(kFresh, kNow) != nullptr) break;
     waiter = state.lock_id;

@@ -11,11 +11,11 @@ class SaveRules : public ::testing::Test {
  protected:
   SaveOp Make(SaveKind kind, std::int64_t expected = kVersion, const Uuid& born = kBorn) {
     SaveOp op(collection_, key_);
-    op.save = kind;
-    op.expected = expected;
-    op.born = born;
-    op.write_id = kFresh;
-    op.body = Body::FromJson({{"a", 1}});
+    op.request.save = kind;
+    op.request.expected = expected;
+    op.request.born = born;
+    op.request.write_id = kFresh;
+    op.request.body = Body::FromJson({{"a", 1}});
     return op;
   }
   Collection collection_{"orders", {}, kTtl};
@@ -72,7 +72,7 @@ TEST_F(SaveRules, ASaveClearsALockThatIsOver) {
     LockState state = before;
     Save(op, state, kNow);
     EXPECT_EQ(op.status, OpStatus::kDone);
-    EXPECT_EQ(op.version, kVersion + 1);
+    EXPECT_EQ(op.result.version, kVersion + 1);
     EXPECT_EQ(state.version, kVersion + 1);
     EXPECT_FALSE(state.HasLockId());
     EXPECT_EQ(state.released, kFresh);
@@ -103,8 +103,8 @@ TEST_F(SaveRules, AnInsertBeginsAtVersionOne) {
   LockState state;
   state.born = kOther;
   Save(op, state, kNow);
-  EXPECT_EQ(op.version, 1);
-  EXPECT_EQ(op.born, kOther);
+  EXPECT_EQ(op.result.version, 1);
+  EXPECT_EQ(op.result.born, kOther);
 }
 
 TEST_F(SaveRules, VersionsRiseToTheFloor) {
@@ -112,10 +112,10 @@ TEST_F(SaveRules, VersionsRiseToTheFloor) {
   state.floor = 1000;
   SaveOp insert = Make(SaveKind::kInsert);
   Save(insert, state, kNow);
-  EXPECT_EQ(insert.version, 1000);
-  SaveOp replace = Make(SaveKind::kReplace, insert.version, insert.born);
+  EXPECT_EQ(insert.result.version, 1000);
+  SaveOp replace = Make(SaveKind::kReplace, insert.result.version, insert.result.born);
   Save(replace, state, kNow);
-  EXPECT_EQ(replace.version, 1001);
+  EXPECT_EQ(replace.result.version, 1001);
 }
 
 TEST_F(SaveRules, OnlyAnInsertTellsTheIncarnation) {
@@ -123,7 +123,7 @@ TEST_F(SaveRules, OnlyAnInsertTellsTheIncarnation) {
   LockState state;
   state.born = kOther;
   Save(op, state, kNow);
-  EXPECT_TRUE(op.born.is_nil());
+  EXPECT_TRUE(op.result.born.is_nil());
 }
 
 }  // namespace

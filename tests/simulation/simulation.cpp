@@ -92,9 +92,9 @@ void Run::InsertDocuments() {
     Entry entry{name};
     entry.Continue(invariants_.NewWrite(std::string("entries/") + name, 0));
     SaveOp insert(*collection, key);
-    insert.save = SaveKind::kInsert;
-    insert.write_id = NewUuid();
-    insert.body = Body::FromJson(nlohmann::json(entry));
+    insert.request.save = SaveKind::kInsert;
+    insert.request.write_id = NewUuid();
+    insert.request.body = Body::FromJson(nlohmann::json(entry));
     StoreOp* const one[] = {&insert};
     database_.store().Execute(one, 1000ms);
     invariants_.Settle(entry.write, Fate::kDone);

@@ -80,8 +80,8 @@ TEST_F(FaultyStoreTest, ALostReplyIsInDoubtWithEffect) {
   AcquireOp op = AcquireOf(key_);
   things_.Execute(op);
   ASSERT_EQ(op.status, OpStatus::kInDoubt);
-  EXPECT_EQ(op.version, 0) << "the caller must not see what it was not told";
-  EXPECT_FALSE(op.body);
+  EXPECT_EQ(op.result.version, 0) << "the caller must not see what it was not told";
+  EXPECT_FALSE(op.result.body);
   EXPECT_TRUE(Exists("42"));
 }
 
@@ -107,25 +107,26 @@ TEST_F(FaultyStoreTest, ALateHandOverKeepsItsGrant) {
     GrantRequest next;
     next.lock_id = next_id;
     next.ttl = 30s;
-    EXPECT_EQ(things_.Release(key_, grant.grant.lock_id, {.expected = 1, .next = &next}).status,
-              OpStatus::kInDoubt);
+    EXPECT_EQ(
+        things_.Release(key_, grant.request.grant.lock_id, {.expected = 1, .next = &next}).status,
+        OpStatus::kInDoubt);
   }
   store_.ReleaseLate();
-  EXPECT_EQ(things_.Read(key_).lock_id, next_id);
+  EXPECT_EQ(things_.Read(key_).result.lock_id, next_id);
 }
 
 TEST_F(FaultyStoreTest, EveryKindOfOperationCanComeLate) {
   store_.Inject({.kind = Kind::kLate, .times = INT_MAX});
   AcquireOp acquire = AcquireOf(key_);
   things_.Execute(acquire);
-  things_.Renew("42", acquire.grant.lock_id, 60s);
+  things_.Renew("42", acquire.request.grant.lock_id, 60s);
   things_.Read("42");
   things_.Erase("42");
   store_.Heal();
   EXPECT_EQ(store_.ReleaseLate(), 4);
   const ReadOp read = things_.Read("42");
   ASSERT_EQ(read.status, OpStatus::kDone) << "an erase does not take a live lock's document";
-  EXPECT_EQ(read.remaining, 60s);
+  EXPECT_EQ(read.result.remaining, 60s);
 }
 
 TEST_F(FaultyStoreTest, AThrowHasNoEffectOnTheWholeBatch) {

@@ -48,8 +48,8 @@ struct GrantRequest {
   /// it in its place, and the entry counts for this long from now. All attempts of one waiter use
   /// the same lock_id.
   std::chrono::milliseconds queue_for{};
-  /// In a hand-over (WriteOp::next) in such a store: the id of the waiter's entry, which the same
-  /// write removes; nil: it has none. The rest of the queue stays as it is.
+  /// In a hand-over (WriteOp::Request::next) in such a store: the id of the waiter's entry, which
+  /// the same write removes; nil: it has none. The rest of the queue stays as it is.
   Uuid entry{};
 };
 

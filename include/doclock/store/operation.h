@@ -70,12 +70,13 @@ struct OpKey {
   std::size_t hash;  ///< key->Hash().
 };
 
-/// One operation on one document; the base of the five kinds below. The caller fills in the
-/// request, the store the result. `collection` and `key` must outlive the call.
+/// One operation on one document; the base of five kinds (operations.h). The caller fills in
+/// `request`, the store `status`, `detail` and `result`. `collection` and `key` must outlive the
+/// call.
 ///
 /// Every store refuses these requests, as kFailed (kRefused), whatever the document holds:
 /// - a grant under a nil lock id or under kSharedLockId; a limit that is not 1 to kMaxHolders;
-/// - a write by a share of more than a note (see WriteOp::mode);
+/// - a write by a share of more than a note (see WriteOp::Request::mode);
 /// - a hand-over to a share, or under the id of the lock that is released; a `next` with anything
 ///   but a kRelease;
 /// - a kInsert without a body; a kReplace of kAnyVersion.
@@ -87,24 +88,21 @@ struct OpKey {
 /// intact, a holder that knows both can release it, and in some stores save and erase it too.
 struct StoreOp {
   OpKind kind;                           ///< The derived type.
-  OpStatus status = OpStatus::kPending;  ///< Result.
+  OpStatus status = OpStatus::kPending;  ///< The outcome; set by the store.
   Collection* collection;                ///< The collection; opened by the same store.
   const Key* key;                        ///< The document's key.
   std::size_t hash;                      ///< key->Hash().
-  /// Request: it was sent before, and is in doubt since. What shows it to be done may come from the
+  /// It was sent before, and is in doubt since. What shows it to be done may come from the
   /// earlier attempt. (A hint for stores that look up what they have done.)
   bool is_retry = false;
-  /// Request: others stand in this document's queue, probably. (A hint for stores whose cheapest
+  /// Others stand in this document's queue, probably. (A hint for stores whose cheapest
   /// request depends on it.)
   bool queue_likely = false;
-  IfKept if_kept = IfKept::kWait;    ///< Request.
-  std::unique_ptr<OpDetail> detail;  ///< Result; may stay null.
+  IfKept if_kept = IfKept::kWait;    ///< See IfKept.
+  std::unique_ptr<OpDetail> detail;  ///< Details; may stay null. Set by the store.
 
-  /// Forgets the status and its details: as before it was executed.
-  void MakePending() noexcept {
-    status = OpStatus::kPending;
-    detail.reset();
-  }
+  /// Clears status, detail and result: as before it was executed. Defined in operations.h.
+  void MakePending() noexcept;
   /// Sets a failure.
   void Fail(Errc code, std::string message) {
     status = OpStatus::kFailed;

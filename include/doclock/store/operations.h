@@ -52,54 +52,68 @@ namespace doclock {
 ///
 /// kDone (granted), kBusy, kMissing (no `insert`), kConflict (a unique index), kFailed, kInDoubt.
 struct AcquireOp : StoreOp {
+  /// What the caller asks for.
+  struct Request {
+    GrantRequest grant;  ///< The lock.
+    Body insert;         ///< The body of a missing document; none: it must exist.
+    /// For Store::AcquireNext: an earlier search found nothing. The store may look first in a way
+    /// that keeps no writer waiting, and tells `free_in`.
+    bool asks_free_in = false;
+    /// A hint has told of a grant under this id (GrantSeen). The store may look first in a way that
+    /// keeps no writer waiting.
+    bool seems_granted = false;
+  };
+  /// What the store did.
+  struct Result {
+    /// lockVersion after the grant; the fence. With `queued`: after this attempt, so that a grant
+    /// from the queue has a higher one.
+    std::int64_t version = 0;
+    /// Also with `queued`: the document's incarnation. It is `grant.lock_id` if this call created
+    /// the document, so that a caller whose reply was lost can tell.
+    Uuid born{};
+    Body body;               ///< The stored body (`insert` itself when created).
+    bool created = false;    ///< This call created the document.
+    bool took_over = false;  ///< The lock of an expired or dead holder was taken.
+    /// The lock was granted from the queue, by an earlier operation of another client.
+    bool passed_on = false;
+    /// With kBusy: the entry under `grant.lock_id` stands, and this attempt wrote it. As durable as
+    /// a grant, because a waiter counts its lease from here if it is granted from the queue later.
+    bool queued = false;
+    /// With kBusy: live entries before its own; without one, all. Empty: unknown.
+    std::optional<int> ahead;
+    /// With kMissing, from Store::AcquireNext: how long until another search is worthwhile, if no
+    /// client writes meanwhile. Then a free document falls due that matches (Filter::Due), or the
+    /// lock of one that matches is over. About: the store may look at some of the locks only. The
+    /// maximum: neither will happen. Empty: the store cannot tell.
+    std::optional<std::chrono::milliseconds> free_in;
+  };
+
   /// For one document.
   AcquireOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
-  GrantRequest grant;  ///< Request.
-  Body insert;         ///< Request: the body of a missing document; none: it must exist.
-  /// Request of Store::AcquireNext: an earlier search found nothing. The store may look first in a
-  /// way that keeps no writer waiting, and tells `free_in`.
-  bool asks_free_in = false;
-  /// Request: a hint has told of a grant under this id (GrantSeen). The store may look first in a
-  /// way that keeps no writer waiting.
-  bool seems_granted = false;
 
-  /// Result: lockVersion after the grant; the fence. With `queued`: after this attempt, so that a
-  /// grant from the queue has a higher one.
-  std::int64_t version = 0;
-  /// Result, also with `queued`: the document's incarnation. It is `grant.lock_id` if this call
-  /// created the document, so that a caller whose reply was lost can tell.
-  Uuid born{};
-  Body body;               ///< Result: the stored body (`insert` itself when created).
-  bool created = false;    ///< Result: this call created the document.
-  bool took_over = false;  ///< Result: the lock of an expired or dead holder was taken.
-  /// Result: the lock was granted from the queue, by an earlier operation of another client.
-  bool passed_on = false;
-  /// Result, with kBusy: the entry under `grant.lock_id` stands, and this attempt wrote it. As
-  /// durable as a grant, because a waiter counts its lease from here if it is granted from the
-  /// queue later.
-  bool queued = false;
-  /// Result, with kBusy: live entries before its own; without one, all. Empty: unknown.
-  std::optional<int> ahead;
-  /// Result of Store::AcquireNext, with kMissing: how long until another search is worthwhile, if
-  /// no client writes meanwhile. Then a free document falls due that matches (Filter::Due), or the
-  /// lock of one that matches is over. About: the store may look at some of the locks only. The
-  /// maximum: neither will happen. Empty: the store cannot tell.
-  std::optional<std::chrono::milliseconds> free_in;
+  Request request;  ///< See Request.
+  Result result;    ///< See Result.
 };
 
 /// Renews the lease from now on, by the store's clock. It never shortens the lease, so that
 /// renewals of different lengths may arrive in any order. kDone, kLost (not held by lock_id, or
 /// expired: a renewal never revives), kMissing, kFailed, kInDoubt.
 struct RenewOp : StoreOp {
+  /// What the caller asks for.
+  struct Request {
+    Uuid lock_id{};                   ///< The lock's.
+    std::chrono::milliseconds ttl{};  ///< The new lease.
+    bool detached = false;            ///< See GrantRequest.
+    /// The process whose life the lock depends on stays the same. For clients that are not the
+    /// holder, and for a holder's renewal that may arrive after its own Detach.
+    bool keep_process = false;
+    LockMode mode = LockMode::kExclusive;  ///< What `lock_id` was granted as.
+  };
+
   /// For one document.
   RenewOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
-  Uuid lock_id{};                   ///< Request.
-  std::chrono::milliseconds ttl{};  ///< Request.
-  bool detached = false;            ///< Request: see GrantRequest.
-  /// Request: the process whose life the lock depends on stays the same. For clients that are not
-  /// the holder, and for a holder's renewal that may arrive after its own Detach.
-  bool keep_process = false;
-  LockMode mode = LockMode::kExclusive;  ///< Request: what `lock_id` was granted as.
+
+  Request request;  ///< See Request.
 };
 
 /// What a WriteOp does.
@@ -120,38 +134,47 @@ inline constexpr std::int64_t kAnyVersion = -1;
 /// Writes under the lock. Matches lock_id and version, never the time. kDone, kLost, kMissing,
 /// kConflict (a unique index), kFailed (nothing written, still locked), kInDoubt.
 struct WriteOp : StoreOp {
+  /// What the caller asks for.
+  struct Request {
+    WriteKind write = WriteKind::kRelease;  ///< What it does.
+    Uuid lock_id{};                         ///< The lock's.
+    std::int64_t expected = kAnyVersion;    ///< The version last known.
+    Uuid born{};                            ///< The incarnation; nil: unknown. (A hint.)
+    Body body;                              ///< The new body; none: untouched.
+    Body base;                        ///< The body last known, for stores that send differences.
+    bool merge = false;               ///< `body` holds some fields; the rest stays.
+    std::chrono::milliseconds ttl{};  ///< kCheckpoint's new lease.
+    /// kCheckpoint: the version at this lock's grant, for stores that do not record it with the
+    /// grant; 0: not known. Diagnostic only.
+    std::int64_t fence = 0;
+    bool renewed = true;  ///< Whether the lock may have been renewed. (A hint for stores.)
+    const GrantRequest* next = nullptr;  ///< kRelease hands over to this grant, exclusively.
+    /// What a kRelease, with `next` or without, leaves in lockReleased; nil: lock_id. For releases
+    /// that do not come from the holder's handle, which must not take them for its own.
+    Uuid release_id{};
+    /// What `lock_id` was granted as. For a share only kRelease is allowed, without `expected` or
+    /// `next` (else kFailed, kRefused). It removes the share's entry and leaves the other shares;
+    /// the last release frees the lock. The version stays the same, because nothing was written,
+    /// unless there is a `body` to `merge`: the note of a client that ends another's share. kLost:
+    /// there is no such share, or its lease is over.
+    LockMode mode = LockMode::kExclusive;
+
+    /// Returns what a release that takes effect leaves in lockReleased.
+    [[nodiscard]] const Uuid& ReleaseId() const noexcept {
+      return release_id.is_nil() ? lock_id : release_id;
+    }
+  };
+  /// What the store did.
+  struct Result {
+    /// After the write; of an erasure, what it would be. With kInDoubt: if it was made; or 0.
+    std::int64_t version = 0;
+  };
+
   /// For one document.
   WriteOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
-  WriteKind write = WriteKind::kRelease;  ///< Request.
-  Uuid lock_id{};                         ///< Request.
-  std::int64_t expected = kAnyVersion;    ///< Request: the version last known.
-  Uuid born{};                            ///< Request: the incarnation; nil: unknown. (A hint.)
-  Body body;                              ///< Request: the new body; none: untouched.
-  Body base;           ///< Request: the body last known, for stores that send differences.
-  bool merge = false;  ///< Request: `body` holds some fields; the rest stays.
-  std::chrono::milliseconds ttl{};  ///< Request: kCheckpoint's new lease.
-  /// Request: kCheckpoint: the version at this lock's grant, for stores that do not record it with
-  /// the grant; 0: not known. Diagnostic only.
-  std::int64_t fence = 0;
-  bool renewed = true;  ///< Request: may the lock have been renewed? (a hint for stores)
-  const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant, exclusively.
-  /// Request: what a kRelease, with `next` or without, leaves in lockReleased; nil: lock_id. For
-  /// releases that do not come from the holder's handle, which must not take them for its own.
-  Uuid release_id{};
-  /// Request: what `lock_id` was granted as. For a share only kRelease is allowed, without
-  /// `expected` or `next` (else kFailed, kRefused). It removes the share's entry and leaves the
-  /// other shares; the last release frees the lock. The version stays the same, because nothing was
-  /// written, unless there is a `body` to `merge`: the note of a client that ends another's share.
-  /// kLost: there is no such share, or its lease is over.
-  LockMode mode = LockMode::kExclusive;
 
-  /// Result: after the write; of an erasure, what it would be. With kInDoubt: if it was made; or 0.
-  std::int64_t version = 0;
-
-  /// What a release that takes effect leaves in lockReleased.
-  [[nodiscard]] const Uuid& ReleaseId() const noexcept {
-    return release_id.is_nil() ? lock_id : release_id;
-  }
+  Request request;  ///< See Request.
+  Result result;    ///< See Result.
 };
 
 /// What a SaveOp does.
@@ -170,38 +193,52 @@ enum class SaveKind : std::uint8_t {
 /// lock is cleared in the same write, which ends its holder's right to write. kDone, kBusy,
 /// kMissing, kConflict, kFailed, kInDoubt.
 struct SaveOp : StoreOp {
+  /// What the caller asks for.
+  struct Request {
+    SaveKind save = SaveKind::kReplace;   ///< What it does.
+    std::int64_t expected = kAnyVersion;  ///< The version last known.
+    Uuid born{};      ///< Except for kInsert: the incarnation that `expected` is of.
+    Uuid write_id{};  ///< Fresh; kept in lockReleased, so that doubt can be settled.
+    Body body;        ///< The new body; none (kReplace): untouched.
+    Body base;        ///< The body last known, for stores that send differences.
+
+    /// Does it change the document?
+    [[nodiscard]] bool Writes() const noexcept { return save != SaveKind::kExpect; }
+  };
+  /// What the store did.
+  struct Result {
+    std::int64_t version = 0;  ///< After the write. With kInDoubt: if it was made; or 0.
+    Uuid born{};  ///< After a kInsert: the document's incarnation, chosen by the store.
+  };
+
   /// For one document.
   SaveOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kSave, c, k) {}
-  SaveKind save = SaveKind::kReplace;   ///< Request.
-  std::int64_t expected = kAnyVersion;  ///< Request.
-  Uuid born{};      ///< Request of all others; result of kInsert: the store chooses it.
-  Uuid write_id{};  ///< Request: fresh; kept in lockReleased, so that doubt can be settled.
-  Body body;        ///< Request: the new body; none (kReplace): untouched.
-  Body base;        ///< Request: the body last known, for stores that send differences.
 
-  std::int64_t version = 0;  ///< Result: after the write. With kInDoubt: if it was made; or 0.
-
-  /// Does it change the document?
-  [[nodiscard]] bool Writes() const noexcept { return save != SaveKind::kExpect; }
+  Request request;  ///< See Request.
+  Result result;    ///< See Result.
 };
 
 /// Reads. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).
 struct ReadOp : StoreOp {
+  /// What the store found.
+  struct Result {
+    Body body;                 ///< The stored body.
+    std::int64_t version = 0;  ///< 0 for documents never locked or saved through this library.
+    Uuid born{};               ///< The document's incarnation.
+    Uuid lock_id{};            ///< Nil: not locked (an expired id is still shown);
+                               ///< kSharedLockId while it is shared.
+    /// Lock or write id of the last finished release, save or break. The release of the last share
+    /// leaves its id there; the store chooses whether those of the others do.
+    Uuid released{};
+    bool locked = false;                    ///< Whether there is a live lock.
+    LockHolder holder;                      ///< Who holds the lock.
+    std::chrono::milliseconds remaining{};  ///< The time left of a live lock.
+  };
+
   /// For one document.
   ReadOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kRead, c, k) {}
 
-  Body body;  ///< Result.
-  std::int64_t version =
-      0;           ///< Result: 0 for documents never locked or saved through this library.
-  Uuid born{};     ///< Result.
-  Uuid lock_id{};  ///< Result: nil: not locked (an expired id is still shown);
-                   ///< kSharedLockId while it is shared.
-  /// Result: lock or write id of the last finished release, save or break. The release of
-  /// the last share leaves its id there; the store chooses whether those of the others do.
-  Uuid released{};
-  bool locked = false;                    ///< Result: a live lock?
-  LockHolder holder;                      ///< Result: of a lock.
-  std::chrono::milliseconds remaining{};  ///< Result: of a live lock.
+  Result result;  ///< See Result.
 };
 
 /// Calls `visitor` with an operation as its derived type (by StoreOp::kind), and returns what
@@ -223,6 +260,14 @@ decltype(auto) Visit(Op& op, Visitor&& visitor) {
       break;
   }
   return visitor(static_cast<std::conditional_t<kConst, const ReadOp, ReadOp>&>(op));
+}
+
+inline void StoreOp::MakePending() noexcept {
+  status = OpStatus::kPending;
+  detail.reset();
+  Visit(*this, [](auto& op) {
+    if constexpr (requires { op.result; }) op.result = {};
+  });
 }
 
 }  // namespace doclock

@@ -178,10 +178,10 @@ void Keeper::Renew(std::span<LeasePtr> due) noexcept {
   }
   for (auto& lease : due) {
     RenewOp op(*lease->collection, lease->key);
-    op.lock_id = lease->lock_id;
-    op.ttl = lease->ttl();
-    op.mode = lease->mode;
-    op.keep_process = true;  // it may arrive after a Detach, and must not undo it
+    op.request.lock_id = lease->lock_id;
+    op.request.ttl = lease->ttl();
+    op.request.mode = lease->mode;
+    op.request.keep_process = true;  // it may arrive after a Detach, and must not undo it
     one.front()->items.push_back({std::move(lease), std::move(op)});
   }
   const std::scoped_lock lock(mutex_);
@@ -240,7 +240,7 @@ void Keeper::OnRenewed(RenewalBatch& batch) noexcept {
     if (phase != Phase::kHeld && phase != Phase::kWriting) continue;
     switch (op.status) {
       case OpStatus::kDone:
-        if (engine_.Prolong(*lease, batch.sent, op.ttl)) engine_.events().Renewed(*lease);
+        if (engine_.Prolong(*lease, batch.sent, op.request.ttl)) engine_.events().Renewed(*lease);
         break;
       case OpStatus::kLost:
       case OpStatus::kMissing:
@@ -248,9 +248,9 @@ void Keeper::OnRenewed(RenewalBatch& batch) noexcept {
         if (lease->phase() == Phase::kHeld) engine_.Lose(*lease);
         break;
       case OpStatus::kInDoubt:
-        lease->NoteStoredUntil(engine_.Now() + op.ttl);
+        lease->NoteStoredUntil(engine_.Now() + op.request.ttl);
         if (lease->lost()) {  // it may have been renewed, and no handle uses it
-          ReleaseInBackground(*lease, engine_.Now() + op.ttl);
+          ReleaseInBackground(*lease, engine_.Now() + op.request.ttl);
           break;
         }
         [[fallthrough]];

@@ -55,56 +55,57 @@ void AcquireProcedure::Interrupt() noexcept {
 }
 
 Procedure::Step AcquireProcedure::Start() {
-  acquire_.grant = MakeGrant(spec_);
-  acquire_.ahead.reset();
+  acquire_.request.grant = MakeGrant(spec_);
   if (ticket_) Enter();
-  if (!acquire_.seems_granted || !engine_.traits().reads_apart) return Acquire();
+  if (!acquire_.request.seems_granted || !engine_.traits().reads_apart) return Acquire();
   // A read waits neither for the store's writers nor for those of other processes.
   state_ = State::kLook;
   return {.op = &read_, .reads_apart = true};
 }
 
 Procedure::Step AcquireProcedure::AfterLook() {
-  const bool granted = read_.status == OpStatus::kDone && read_.locked &&
-                       read_.lock_id == acquire_.grant.lock_id && !read_.born.is_nil();
+  const bool granted = read_.status == OpStatus::kDone && read_.result.locked &&
+                       read_.result.lock_id == acquire_.request.grant.lock_id &&
+                       !read_.result.born.is_nil();
   if (!granted) return Acquire();
-  created = MadeByUs(read_.born);
-  return Granted(read_.version, read_.born, std::move(read_.body), ticket_->since, true);
+  created = MadeByUs(read_.result.born);
+  return Granted(read_.result.version, read_.result.born, std::move(read_.result.body),
+                 ticket_->since, true);
 }
 
 Procedure::Step AcquireProcedure::Acquire() {
   sent_ = engine_.Now();
   // In another library's documents nothing is inserted.
   const bool inserts = upsert_id_.is_nil() || spec_.collection->turns() != nullptr;
-  acquire_.insert = inserts ? spec_.insert : Body();
-  if (acquire_.insert) upsert_id_ = acquire_.grant.lock_id;
+  acquire_.request.insert = inserts ? spec_.insert : Body();
+  if (acquire_.request.insert) upsert_id_ = acquire_.request.grant.lock_id;
   state_ = State::kAcquire;
   return {&acquire_};
 }
 
 void AcquireProcedure::Enter() noexcept {
   repeated_ = !ticket_->id.is_nil();
-  if (!repeated_) *ticket_ = {.id = acquire_.grant.lock_id, .since = engine_.Now()};
-  acquire_.grant.lock_id = ticket_->id;
-  acquire_.grant.queue_for = EntryLength(spec_.ttl);
-  acquire_.seems_granted = std::exchange(ticket_->seems_granted, false);
+  if (!repeated_) *ticket_ = {.id = acquire_.request.grant.lock_id, .since = engine_.Now()};
+  acquire_.request.grant.lock_id = ticket_->id;
+  acquire_.request.grant.queue_for = EntryLength(spec_.ttl);
+  acquire_.request.seems_granted = std::exchange(ticket_->seems_granted, false);
 }
 
 Procedure::Step AcquireProcedure::AfterAcquire() {
   if (acquire_.status == OpStatus::kInDoubt) return Confirm({});
-  if (acquire_.insert && !acquire_.created) upsert_id_ = {};  // the reply says so
+  if (acquire_.request.insert && !acquire_.result.created) upsert_id_ = {};  // the reply says so
   if (acquire_.status == OpStatus::kDone) {
-    created = acquire_.created || MadeByUs(acquire_.born);
-    const bool passed_on = ticket_ && acquire_.passed_on;
-    return Granted(acquire_.version, acquire_.born, std::move(acquire_.body),
+    created = acquire_.result.created || MadeByUs(acquire_.result.born);
+    const bool passed_on = ticket_ && acquire_.result.passed_on;
+    return Granted(acquire_.result.version, acquire_.result.born, std::move(acquire_.result.body),
                    passed_on ? ticket_->since : sent_, passed_on);
   }
   if (ticket_ && acquire_.status == OpStatus::kBusy) {
-    ticket_->entered = acquire_.queued;
-    if (acquire_.queued) {
+    ticket_->entered = acquire_.result.queued;
+    if (acquire_.result.queued) {
       ticket_->since = sent_;
-      ticket_->born = acquire_.born;
-      ticket_->version = acquire_.version;
+      ticket_->born = acquire_.result.born;
+      ticket_->version = acquire_.result.version;
     }
   }
   // A missing document after a lost upsert proves nothing: the upsert may still reach the store. If
@@ -112,17 +113,17 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
   if (acquire_.status == OpStatus::kMissing && !upsert_id_.is_nil()) return FinishInDoubt();
   Finish(acquire_);
   const bool known = status_ == OpStatus::kBusy && engine_.store_has_queue();
-  if (known && (acquire_.queued || acquire_.ahead.value_or(0) > 0)) {
+  if (known && (acquire_.result.queued || acquire_.result.ahead.value_or(0) > 0)) {
     engine_.met_queues().Met(acquire_.hash, engine_.Now());
   }
-  if (known && !failure_.get_deleter().lasting) failure_->waiting = acquire_.ahead;
+  if (known && !failure_.get_deleter().lasting) failure_->waiting = acquire_.result.ahead;
   return {};
 }
 
 Procedure::Step AcquireProcedure::Confirm(std::chrono::nanoseconds pause) {
-  confirm_.lock_id = acquire_.grant.lock_id;
-  confirm_.ttl = spec_.ttl;
-  confirm_.mode = spec_.mode;
+  confirm_.request.lock_id = acquire_.request.grant.lock_id;
+  confirm_.request.ttl = spec_.ttl;
+  confirm_.request.mode = spec_.mode;
   confirm_sent_ = engine_.Now() + pause;
   state_ = State::kConfirm;
   return {&confirm_, pause};
@@ -148,20 +149,20 @@ Procedure::Step AcquireProcedure::AfterConfirm() {
 }
 
 std::optional<int> AcquireProcedure::queued_behind() const noexcept {
-  if (status_ != OpStatus::kBusy || !acquire_.queued) return std::nullopt;
-  return acquire_.ahead;
+  if (status_ != OpStatus::kBusy || !acquire_.result.queued) return std::nullopt;
+  return acquire_.result.ahead;
 }
 
 void AcquireProcedure::ReleaseGhost() noexcept {
   if (ticket_) {
-    LeaveInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+    LeaveInBackground(engine_, *spec_.collection, spec_.key, acquire_.request.grant.lock_id,
                       engine_.Now() + spec_.ttl, Ghost::kYes);
     *ticket_ = {};  // the next attempt has another id
     return;
   }
   // A renewal that confirms it may have made the lease end later than the grant did.
-  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id, spec_.mode,
-                      engine_.Now() + spec_.ttl, Ghost::kYes);
+  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.request.grant.lock_id,
+                      spec_.mode, engine_.Now() + spec_.ttl, Ghost::kYes);
 }
 
 Procedure::Step AcquireProcedure::TryAgain() {
@@ -176,10 +177,11 @@ Procedure::Step AcquireProcedure::AfterRead() {
   // The renewal proved a share; here only the version is of interest, which other shares may have
   // raised since.
   const bool shared = spec_.mode == LockMode::kShared;
-  const Uuid& shown = shared ? kSharedLockId : acquire_.grant.lock_id;
-  if (read_.status == OpStatus::kDone && read_.lock_id == shown) {
-    created = MadeByUs(read_.born);
-    return Granted(read_.version, read_.born, std::move(read_.body), confirm_sent_);
+  const Uuid& shown = shared ? kSharedLockId : acquire_.request.grant.lock_id;
+  if (read_.status == OpStatus::kDone && read_.result.lock_id == shown) {
+    created = MadeByUs(read_.result.born);
+    return Granted(read_.result.version, read_.result.born, std::move(read_.result.body),
+                   confirm_sent_);
   }
   if (read_.status == OpStatus::kFailed) {
     const auto pause = backoff_.Next();
@@ -196,8 +198,8 @@ Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born
   body = stored;
   state_ = State::kFinished;
   status_ = OpStatus::kDone;
-  lease = engine_.MakeLease(spec_, spec_.key, acquire_.grant, version, born, std::move(stored),
-                            sent, passed_on);
+  lease = engine_.MakeLease(spec_, spec_.key, acquire_.request.grant, version, born,
+                            std::move(stored), sent, passed_on);
   if (!lease && engine_.closed()) {
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {

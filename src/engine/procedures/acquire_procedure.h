@@ -57,7 +57,7 @@ class AcquireProcedure final : public Procedure {
   Step Finish(const StoreOp& op);
   Step FinishInDoubt();
 
-  /// Did an attempt create the document, with or without a reply? See AcquireOp::born.
+  /// Did an attempt create the document, with or without a reply? See AcquireOp::Result::born.
   [[nodiscard]] bool MadeByUs(const Uuid& born) const noexcept {
     return !upsert_id_.is_nil() && born == upsert_id_;
   }

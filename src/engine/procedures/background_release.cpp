@@ -19,10 +19,10 @@ class BackgroundRelease final : public Procedure {
         until_(until),
         last_arrival_(engine.Now() + engine.options().call_budget.ms()),
         ghost_(ghost) {
-    op_.write = kind;
-    op_.lock_id = lock_id;
-    op_.release_id = NewUuid();
-    op_.mode = mode;
+    op_.request.write = kind;
+    op_.request.lock_id = lock_id;
+    op_.request.release_id = NewUuid();
+    op_.request.mode = mode;
   }
 
   Step Next() override {
@@ -46,7 +46,7 @@ class BackgroundRelease final : public Procedure {
     if (!done && op_.status != OpStatus::kLost && op_.status != OpStatus::kMissing) return false;
     if (ghost_ == Ghost::kNo || sent_ >= last_arrival_) return true;
     // What a waiter left may be the entry of an earlier attempt: the last one may still come.
-    return done && op_.write != WriteKind::kLeave;
+    return done && op_.request.write != WriteKind::kLeave;
   }
 
   Engine& engine_;

@@ -71,12 +71,12 @@ class Backoff {
 
 /// The version that a write in doubt has left, if it took effect.
 inline std::int64_t VersionLeft(const WriteOp& op) noexcept {
-  return op.version != 0 ? op.version : op.expected + 1;
+  return op.result.version != 0 ? op.result.version : op.request.expected + 1;
 }
 /// See above.
 inline std::int64_t VersionLeft(const SaveOp& op) noexcept {
-  if (op.version != 0) return op.version;
-  return op.save == SaveKind::kInsert ? 1 : op.expected + 1;
+  if (op.result.version != 0) return op.result.version;
+  return op.request.save == SaveKind::kInsert ? 1 : op.request.expected + 1;
 }
 
 }  // namespace doclock::detail

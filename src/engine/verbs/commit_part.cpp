@@ -38,32 +38,30 @@ std::unique_ptr<CommitPart> CommitPart::Make(Engine& engine, CommitPartSpec&& sp
 
 const char* UnknownText(const StoreOp& op) noexcept {
   const bool saves = op.kind == OpKind::kSave;
-  if (saves ? static_cast<const SaveOp&>(op).save == SaveKind::kErase
-            : static_cast<const WriteOp&>(op).write == WriteKind::kErase) {
+  if (saves ? static_cast<const SaveOp&>(op).request.save == SaveKind::kErase
+            : static_cast<const WriteOp&>(op).request.write == WriteKind::kErase) {
     return " was erased is unknown";
   }
-  const bool releases = !saves && static_cast<const WriteOp&>(op).write == WriteKind::kRelease;
+  const bool releases =
+      !saves && static_cast<const WriteOp&>(op).request.write == WriteKind::kRelease;
   return releases ? " was released is unknown" : " was written is unknown";
 }
 
 SavePart::SavePart(Engine& engine, SaveSpec&& spec)
     : engine_(engine), spec_(std::move(spec)), save_(*spec_.collection, spec_.key) {
-  save_.save = spec_.save;
-  save_.expected = spec_.expected;
-  save_.write_id = NewUuid();
-  save_.body = spec_.body;
-  save_.base = spec_.base;
-}
-
-void SavePart::Prepare(TimePoint, bool is_retry) noexcept {
-  save_.born = spec_.born;
-  save_.version = 0;
-  save_.is_retry = is_retry;
+  save_.request.save = spec_.save;
+  save_.request.expected = spec_.expected;
+  save_.request.born = spec_.born;
+  save_.request.write_id = NewUuid();
+  save_.request.body = spec_.body;
+  save_.request.base = spec_.base;
 }
 
 std::int64_t SavePart::Written(const ReadOp* look) noexcept {
   engine_.Saved(save_);
-  result_.born = look != nullptr ? look->born : save_.born;
+  const bool inserts = spec_.save == SaveKind::kInsert;
+  result_.born = inserts ? save_.result.born : spec_.born;
+  if (look != nullptr) result_.born = look->result.born;
   result_.version = VersionOf(save_);
   return result_.version;
 }
@@ -71,30 +69,30 @@ std::int64_t SavePart::Written(const ReadOp* look) noexcept {
 FailurePtr SavePart::Refused() noexcept {
   FailurePtr failure = FailureOf(save_);
   const bool may_change = !failure.get_deleter().lasting;
-  if (may_change && failure->code == Errc::kConflict && save_.expected != kAnyVersion) {
-    failure->expected = save_.expected;
+  if (may_change && failure->code == Errc::kConflict && save_.request.expected != kAnyVersion) {
+    failure->expected = save_.request.expected;
   }
   return failure;
 }
 
 ValuePart::ValuePart(Engine& engine, ValueRelease&& release)
     : engine_(engine), release_(std::move(release)), write_(*release_.collection, release_.key) {
-  write_.lock_id = release_.lock_id;
-  write_.release_id = release_.release_id.is_nil() ? NewUuid() : release_.release_id;
-  write_.mode = release_.mode;
-  if (release_.mode == LockMode::kExclusive) write_.expected = release_.version;
-  write_.body = release_.fields;
-  write_.merge = true;
+  write_.request.lock_id = release_.lock_id;
+  write_.request.release_id = release_.release_id.is_nil() ? NewUuid() : release_.release_id;
+  write_.request.mode = release_.mode;
+  if (release_.mode == LockMode::kExclusive) write_.request.expected = release_.version;
+  write_.request.body = release_.fields;
+  write_.request.merge = true;
 }
 
 Trace ValuePart::TraceIn(const ReadOp& look) const noexcept {
   const Trace trace = TraceOf(write_, look);
   if (trace != Trace::kUnknown || look.status != OpStatus::kDone) return trace;
-  if (look.lock_id == release_.lock_id) return Trace::kNever;
+  if (look.result.lock_id == release_.lock_id) return Trace::kNever;
   // Of a share the document does not show whether it is held; trying again does.
   const bool gone = write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
   const bool may_be_held =
-      release_.mode == LockMode::kShared && look.lock_id == kSharedLockId && !gone;
+      release_.mode == LockMode::kShared && look.result.lock_id == kSharedLockId && !gone;
   return may_be_held ? Trace::kUnmoved : Trace::kUnknown;
 }
 

@@ -55,7 +55,7 @@ class CommitPart {
   /// lowest that one of them may have left: the next write may be refused, and never overwrites.
   template <class Op>
   [[nodiscard]] std::int64_t VersionOf(const Op& op) const noexcept {
-    return op.status == OpStatus::kDone ? op.version : least_version_;
+    return op.status == OpStatus::kDone ? op.result.version : least_version_;
   }
 
  private:
@@ -71,7 +71,7 @@ class SavePart : public CommitPart {
   SavePart(Engine& engine, SaveSpec&& spec);
 
   SaveOp& op() noexcept override { return save_; }
-  void Prepare(TimePoint when, bool is_retry) noexcept override;
+  void Prepare(TimePoint, bool is_retry) noexcept override { save_.is_retry = is_retry; }
   [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
     return TraceOf(save_, look);
   }
@@ -102,10 +102,7 @@ class ValuePart : public CommitPart {
   [[nodiscard]] bool MayBeSent(TimePoint) const noexcept override {
     return !release_.lock_id.is_nil();
   }
-  void Prepare(TimePoint, bool is_retry) noexcept override {
-    write_.version = 0;
-    write_.is_retry = is_retry;
-  }
+  void Prepare(TimePoint, bool is_retry) noexcept override { write_.is_retry = is_retry; }
   [[nodiscard]] bool leaves_trace() const noexcept override {
     return release_.collection->turns() == nullptr;
   }

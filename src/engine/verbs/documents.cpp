@@ -28,10 +28,10 @@ struct KeyRead {
       result.failure = FailureOf(op);
       return result;
     }
-    result.body = std::move(op.body);
-    result.version = op.version;
-    result.born = op.born;
-    result.locked = op.locked;
+    result.body = std::move(op.result.body);
+    result.version = op.result.version;
+    result.born = op.result.born;
+    result.locked = op.result.locked;
     return result;
   }
 

@@ -40,49 +40,48 @@ HolderWrite::HolderWrite(Engine& engine, WritingLease writing, WriteKind kind, c
       writing_(std::move(writing)),
       write_(*lease_->collection, lease_->key),
       written_(body ? body : lease_->body) {
-  write_.write = kind;
-  write_.lock_id = lease_->lock_id;
-  write_.mode = lease_->mode;
-  write_.body = body;  // with a share: for the store to refuse
+  write_.request.write = kind;
+  write_.request.lock_id = lease_->lock_id;
+  write_.request.mode = lease_->mode;
+  write_.request.body = body;  // with a share: for the store to refuse
   if (lease_->mode == LockMode::kExclusive) {
-    write_.expected = lease_->version;
-    write_.born = lease_->born;
-    write_.base = lease_->body;
-    write_.ttl = lease_->ttl();
-    write_.fence = lease_->fence;
+    write_.request.expected = lease_->version;
+    write_.request.born = lease_->born;
+    write_.request.base = lease_->body;
+    write_.request.ttl = lease_->ttl();
+    write_.request.fence = lease_->fence;
   }
   if (kind == WriteKind::kCheckpoint) return;
   release_ = engine_.waits().BeginRelease(*lease_, mark, MayHandOver(*lease_, kind));
   if (const auto& next = release_.next()) {
     next_ = GrantTo(*next);
-    write_.next = &next_;
+    write_.request.next = &next_;
   }
 }
 
 void HolderWrite::Prepare(TimePoint when, bool is_retry) noexcept {
-  write_.renewed = lease_->renewed();
-  write_.version = 0;
+  write_.request.renewed = lease_->renewed();
   write_.is_retry = is_retry;
   if (!is_retry) sent_ = when;
 }
 
 std::int64_t HolderWrite::Written(const ReadOp* look) noexcept {
-  handed_over_ = write_.next != nullptr;
+  handed_over_ = write_.request.next != nullptr;
   if (leaves_trace()) {
     lease_->version = VersionOf(write_);
   } else if (write_.status == OpStatus::kDone) {
-    lease_->version = write_.version;
+    lease_->version = write_.result.version;
   }
-  const bool keeps = write_.write == WriteKind::kCheckpoint;
+  const bool keeps = write_.request.write == WriteKind::kCheckpoint;
   if (look != nullptr) {
-    handed_over_ = handed_over_ && look->lock_id == next_.lock_id;
+    handed_over_ = handed_over_ && look->result.lock_id == next_.lock_id;
     // Under its own lock, or that of a holder who does not know of it yet, nobody wrote since.
-    if (handed_over_ || keeps) lease_->version = look->version;
+    if (handed_over_ || keeps) lease_->version = look->result.version;
   }
   lease_->body = written_;
   if (keeps) {
     lease_->set_phase(Phase::kHeld);
-    engine_.Prolong(*lease_, sent_, write_.ttl);
+    engine_.Prolong(*lease_, sent_, write_.request.ttl);
   } else {
     lease_->set_phase(Phase::kReleased);
     engine_.keeper().Remove(*lease_);
@@ -104,7 +103,8 @@ FailurePtr HolderWrite::Refused() noexcept {
 void HolderWrite::Unknown() noexcept {
   lease_->set_phase(Phase::kInDoubt);
   engine_.keeper().Remove(*lease_);
-  if (write_.next != nullptr) {  // it may have been handed over to a waiter that will never know
+  if (write_.request.next !=
+      nullptr) {  // it may have been handed over to a waiter that will never know
     ReleaseInBackground(engine_, *lease_->collection, lease_->key, next_.lock_id, next_.mode,
                         engine_.Now() + next_.ttl, Ghost::kYes);
   }
@@ -117,7 +117,7 @@ void HolderWrite::End(bool failed) noexcept {
   LeasePtr next;
   if (handed_over_) next = GrantToNext();
   if (over) engine_.events().Ended(*lease_, failed ? Ending::kOther : ending_);
-  if (write_.write == WriteKind::kCheckpoint) return;
+  if (write_.request.write == WriteKind::kCheckpoint) return;
   const bool kept = next != nullptr;
   engine_.waits().EndRelease(release_, std::move(next), over);
   if (over && !kept) engine_.FreedForSearches(*lease_->collection);

@@ -30,7 +30,7 @@ class HolderWrite : public CommitPart {
   /// A share leaves none, nor does a release in another library's documents.
   [[nodiscard]] bool leaves_trace() const noexcept override {
     return lease_->mode != LockMode::kShared &&
-           (lease_->collection->turns() == nullptr || write_.next != nullptr);
+           (lease_->collection->turns() == nullptr || write_.request.next != nullptr);
   }
   [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
     return TraceOf(write_, look);

@@ -32,9 +32,9 @@ class RenewalProcedure : public Procedure {
       : writing_(WritingLease::BeginOrThrow(lease)),
         lease_(lease),
         op_(*lease_->collection, lease_->key) {
-    op_.lock_id = lease_->lock_id;
-    op_.ttl = ttl.count() == 0 ? lease_->ttl() : ttl;
-    op_.mode = lease_->mode;
+    op_.request.lock_id = lease_->lock_id;
+    op_.request.ttl = ttl.count() == 0 ? lease_->ttl() : ttl;
+    op_.request.mode = lease_->mode;
   }
 
   /// The lock's own deadline had passed, or the store does not know the lock any more.
@@ -45,7 +45,7 @@ class RenewalProcedure : public Procedure {
   }
   /// The new lease may have begun, as late as now.
   void NoteLength() noexcept {
-    lease_->NoteStoredUntil(lease_->engine->Now() + op_.ttl);
+    lease_->NoteStoredUntil(lease_->engine->Now() + op_.request.ttl);
     if (lease_->lost()) lease_->engine->GiveBackLost(*lease_);
   }
   /// See MakeFailure.
@@ -86,8 +86,8 @@ class Renewing final : public RenewalProcedure {
     switch (op_.status) {
       case OpStatus::kDone:
         lease_->set_phase(Phase::kHeld);
-        lease_->set_ttl(op_.ttl);
-        return lease_->engine->Prolong(*lease_, sent_, op_.ttl) ? nullptr : Lost();
+        lease_->set_ttl(op_.request.ttl);
+        return lease_->engine->Prolong(*lease_, sent_, op_.request.ttl) ? nullptr : Lost();
       case OpStatus::kPending:  // never sent: its deadline had passed
       case OpStatus::kLost:
       case OpStatus::kMissing:
@@ -107,7 +107,9 @@ class Renewing final : public RenewalProcedure {
 /// Tells the store that the lease alone decides from now on.
 class Detaching final : public RenewalProcedure {
  public:
-  explicit Detaching(const LeasePtr& lease) : RenewalProcedure(lease, {}) { op_.detached = true; }
+  explicit Detaching(const LeasePtr& lease) : RenewalProcedure(lease, {}) {
+    op_.request.detached = true;
+  }
   ~Detaching() override {
     if (begun()) writing_.Doubt();
   }
@@ -120,7 +122,7 @@ class Detaching final : public RenewalProcedure {
     writing_.Done();
     switch (op_.status) {
       case OpStatus::kDone:
-        if (!lease_->engine->Prolong(*lease_, sent_, op_.ttl)) return Lost();
+        if (!lease_->engine->Prolong(*lease_, sent_, op_.request.ttl)) return Lost();
         lease_->StopRenewing();
         lease_->set_phase(Phase::kDetached);
         lease_->engine->keeper().Remove(*lease_);

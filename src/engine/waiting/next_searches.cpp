@@ -102,17 +102,17 @@ void NextSearches::Ask(const PendingPtr& search) {
   const Key unknown;
   Key key;
   AcquireOp op(*spec.collection, unknown);
-  op.grant = MakeGrant(spec);
-  op.asks_free_in = repeated;
+  op.request.grant = MakeGrant(spec);
+  op.request.asks_free_in = repeated;
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
   if (op.status != OpStatus::kDone) ForwardHint(*search, hint, op.status == OpStatus::kMissing);
   AcquireResult result;
   switch (op.status) {
     case OpStatus::kDone:
-      result.grant.body = op.body;
-      result.grant.lease =
-          engine_.MakeLease(spec, key, op.grant, op.version, op.born, op.body, sent);
+      result.grant.body = op.result.body;
+      result.grant.lease = engine_.MakeLease(spec, key, op.request.grant, op.result.version,
+                                             op.result.born, op.result.body, sent);
       if (result.grant.lease) break;
       return List(search, MakeFailure(Errc::kUnavailable, [&] {
                     return GrantedTooLate(engine_,
@@ -123,7 +123,7 @@ void NextSearches::Ask(const PendingPtr& search) {
         result.failure = NothingFree(*search, Errc::kNotFound);
         break;
       }
-      return List(search, nullptr, op.free_in);
+      return List(search, nullptr, op.result.free_in);
     case OpStatus::kInDoubt:
       result.failure = MakeFailure(Errc::kInDoubt, [&] {
         return "whether a document of '" + spec.collection->name() + "' was locked is unknown";
@@ -131,8 +131,8 @@ void NextSearches::Ask(const PendingPtr& search) {
       engine_.events().InDoubt(*spec.collection, *op.key);
       // The lock of an unknown document ends with its lease.
       if (op.key == &key) {
-        ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
-                            sent + spec.ttl, Ghost::kYes);
+        ReleaseInBackground(engine_, *spec.collection, key, op.request.grant.lock_id,
+                            op.request.grant.mode, sent + spec.ttl, Ghost::kYes);
       }
       break;
     default:

@@ -12,8 +12,8 @@ namespace {
 Body* BodyIn(StoreOp& op) {
   const OpKind kind = op.collection->has_bodies() ? OpKind::kAcquire : OpKind::kWrite;
   if (op.kind != kind) return nullptr;
-  return kind == OpKind::kAcquire ? &static_cast<AcquireOp&>(op).insert
-                                  : &static_cast<WriteOp&>(op).body;
+  return kind == OpKind::kAcquire ? &static_cast<AcquireOp&>(op).request.insert
+                                  : &static_cast<WriteOp&>(op).request.body;
 }
 
 }  // namespace

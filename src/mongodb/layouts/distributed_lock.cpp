@@ -96,15 +96,15 @@ class DistributedLockLayout final : public Layout {
   }
 
   [[nodiscard]] Doc Renewal(const RenewOp& op) const override {
-    Doc filter = HeldBy(*op.key, op.lock_id);
+    Doc filter = HeldBy(*op.key, op.request.lock_id);
     filter.Add(kExpires, Doc::Of("$type", "date"));
     AddLive(filter);
-    return StageOn(filter, Renewed(op.ttl));
+    return StageOn(filter, Renewed(op.request.ttl));
   }
 
   [[nodiscard]] Statement Release(const WriteOp& op) const override {
-    Doc filter = HeldBy(*op.key, op.lock_id);
-    if (op.expected != kAnyVersion) filter.Add(kToken, Equals(op.expected));
+    Doc filter = HeldBy(*op.key, op.request.lock_id);
+    if (op.request.expected != kAnyVersion) filter.Add(kToken, Equals(op.request.expected));
     return {Verb::kDelete, DeleteStatement(filter)};
   }
 

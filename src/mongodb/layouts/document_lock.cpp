@@ -142,16 +142,16 @@ bool DocumentLockLayout::MayRenew(const rules::LockState& lock) const {
 
 Doc DocumentLockLayout::Renewal(const RenewOp& op) const {
   Doc filter = Doc::Of("_id", Equals(*op.key));
-  filter.Add(kIdMember, Equals(op.lock_id));
+  filter.Add(kIdMember, Equals(op.request.lock_id));
   AddLive(filter);
-  const Doc end = Call("$max", "$LockTime", TimeOf(op.ttl + kMargin));
+  const Doc end = Call("$max", "$LockTime", TimeOf(op.request.ttl + kMargin));
   const Doc time = Conditional(IsNothing(kTimeMember), "$LockTime", end);
   return StageOn(filter, SetStage(Doc::Of(kTimeMember, time)));
 }
 
 Statement DocumentLockLayout::Release(const WriteOp& op) const {
   Doc filter = Doc::Of("_id", Equals(*op.key));
-  filter.Add(kIdMember, Equals(op.lock_id));
+  filter.Add(kIdMember, Equals(op.request.lock_id));
   return {Verb::kUpdate, StageOn(filter, SetStage(NoLock()))};
 }
 

@@ -57,27 +57,27 @@ const char* Unpromised(const GrantRequest& grant) {
 const char* Unpromised(const AcquireOp& op) {
   const bool has_bodies = op.collection->has_bodies();
   // A caller that wants an existing document wants its body.
-  if (!has_bodies && (!op.insert || IsBody(op.insert))) return "bodies";
-  if (has_bodies && IsBody(op.insert)) return "new documents";
+  if (!has_bodies && (!op.request.insert || IsBody(op.request.insert))) return "bodies";
+  if (has_bodies && IsBody(op.request.insert)) return "new documents";
   if (static_cast<const LayoutCollection*>(op.collection)->lacks_index) {
     return "locks without its unique index, which is missing";
   }
-  return Unpromised(op.grant);
+  return Unpromised(op.request.grant);
 }
 const char* Unpromised(const RenewOp&) { return nullptr; }
 const char* Unpromised(const WriteOp& op) {
-  const bool writes = op.write == WriteKind::kCheckpoint || IsBody(op.body);
+  const bool writes = op.request.write == WriteKind::kCheckpoint || IsBody(op.request.body);
   if (writes && !op.collection->has_bodies()) return "bodies";
-  if (writes && op.merge) return "releases by value";
-  if (op.write == WriteKind::kErase) return "erasures";
-  return op.next != nullptr ? Unpromised(*op.next) : nullptr;
+  if (writes && op.request.merge) return "releases by value";
+  if (op.request.write == WriteKind::kErase) return "erasures";
+  return op.request.next != nullptr ? Unpromised(*op.request.next) : nullptr;
 }
 const char* Unpromised(const SaveOp& op) {
   return op.collection->has_bodies() ? "writes without the lock" : "bodies";
 }
 const char* Unpromised(const ReadOp&) { return nullptr; }
 
-bool IsShared(const AcquireOp& op) { return op.grant.mode == LockMode::kShared; }
+bool IsShared(const AcquireOp& op) { return op.request.grant.mode == LockMode::kShared; }
 template <class Op>
 bool IsShared(const Op& op) {
   if constexpr (requires { op.mode; }) return op.mode == LockMode::kShared;
@@ -207,7 +207,7 @@ class LayoutDatabase final : public locking::Database {
       for (std::size_t i = 0; i < some.size(); ++i) {
         WriteOp& op = *some[i];
         if (Operations::Settled(op, reply.Of(i)) || matched == 0) continue;
-        op.version = op.expected == kAnyVersion ? 0 : op.expected;
+        op.result.version = op.request.expected == kAnyVersion ? 0 : op.request.expected;
         op.status = OpStatus::kDone;
         if (matched < static_cast<std::int64_t>(some.size())) {
           op.Doubt("some locks were lost, and the server does not tell which");
@@ -219,8 +219,8 @@ class LayoutDatabase final : public locking::Database {
   /// others go once more. What is open then is left to a unit, as is another lease of a document.
   void Renew(std::vector<RenewOp*> open, Deadline deadline) {
     constexpr int kMostRounds = 3;
-    milliseconds ttl = open.front()->ttl;
-    for (const RenewOp* const op : open) ttl = std::min(ttl, op->ttl);
+    milliseconds ttl = open.front()->request.ttl;
+    for (const RenewOp* const op : open) ttl = std::min(ttl, op->request.ttl);
     // The next renewal has to come early enough.
     deadline = std::min(deadline, std::chrono::steady_clock::now() + ttl / 6);
     Pool& pool = server_.For(Purpose::kRenewals, std::min(ttl / 10, Until(deadline)));
@@ -325,7 +325,7 @@ void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
     locking::Execute(database(), {&op, 1}, end);
     JudgeRetry(database(), *op, end);
     // Who else waits is not stored.
-    if (op->kind == OpKind::kAcquire) static_cast<AcquireOp&>(*op).ahead.reset();
+    if (op->kind == OpKind::kAcquire) static_cast<AcquireOp&>(*op).result.ahead.reset();
   }
 }
 

@@ -282,10 +282,10 @@ class MongoLockLayout final : public Layout {
   }
 
   [[nodiscard]] Doc Renewal(const RenewOp& op) const override {
-    const std::string id = boost::uuids::to_string(op.lock_id);
-    const milliseconds length = op.ttl + kMargin;
+    const std::string id = boost::uuids::to_string(op.request.lock_id);
+    const milliseconds length = op.request.ttl + kMargin;
     Doc filter = ByKey(*this, *op.key), set;
-    if (op.mode == LockMode::kExclusive) {
+    if (op.request.mode == LockMode::kExclusive) {
       filter.Add("exclusive.lockId", Equals(id))
           .Add("exclusive.expiresAt", Doc::Of("$type", "date"));
       filter.Add("$expr", Call("$gt", "$exclusive.expiresAt", AfterNow(kMargin)));
@@ -307,9 +307,9 @@ class MongoLockLayout final : public Layout {
   }
 
   [[nodiscard]] Statement Release(const WriteOp& op) const override {
-    const std::string id = boost::uuids::to_string(op.lock_id);
+    const std::string id = boost::uuids::to_string(op.request.lock_id);
     Doc filter = ByKey(*this, *op.key), update, statement;
-    if (op.mode == LockMode::kExclusive) {
+    if (op.request.mode == LockMode::kExclusive) {
       filter.Add("exclusive.lockId", Equals(id));
       update.Add("$set", Doc::Of(kExclusive, Blank()));
     } else {

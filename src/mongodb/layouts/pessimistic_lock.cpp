@@ -158,17 +158,17 @@ Statement PessimisticLockLayout::Change(const Key& key, const bson_t& seen,
 }
 
 Doc PessimisticLockLayout::Renewal(const RenewOp& op) const {
-  Doc filter = OwnedBy(*op.key, op.lock_id);
+  Doc filter = OwnedBy(*op.key, op.request.lock_id);
   for (const char* const field : {kTtlMs, kEnd}) filter.Add(field, Doc::Of("$type", "long"));
   AddLive(filter, -kMargin);
-  return StageOn(filter, Lengthened(op.ttl));
+  return StageOn(filter, Lengthened(op.request.ttl));
 }
 
 Statement PessimisticLockLayout::Release(const WriteOp& op) const {
-  Doc filter = OwnedBy(*op.key, op.lock_id);
-  if (op.expected != kAnyVersion) {
+  Doc filter = OwnedBy(*op.key, op.request.lock_id);
+  if (op.request.expected != kAnyVersion) {
     filter = Doc::Of("_id", Equals(*op.key));
-    filter.Add(kOwnerId, Equals(TextOf({op.lock_id, op.expected})));
+    filter.Add(kOwnerId, Equals(TextOf({op.request.lock_id, op.request.expected})));
   }
   return {Verb::kDelete, DeleteStatement(filter)};
 }

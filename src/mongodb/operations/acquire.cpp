@@ -18,12 +18,11 @@ bool MadeByThis(const Reply& reply) {
 }  // namespace
 
 void Operations::Execute(AcquireOp& op) {
-  op.created = op.took_over = op.passed_on = false;
-  if (op.grant.mode == LockMode::kShared) return AcquireShare(op);
-  if (op.seems_granted && ReadGrant(op)) return;
+  if (op.request.grant.mode == LockMode::kShared) return AcquireShare(op);
+  if (op.request.seems_granted && ReadGrant(op)) return;
   // Who waits has met the lock held, and others may wait where some did a moment ago: there it is
   // not tried first as if it were free.
-  if ((op.queue_likely || op.grant.queue_for.count() > 0) && TakeTurn(op)) return;
+  if ((op.queue_likely || op.request.grant.queue_for.count() > 0) && TakeTurn(op)) return;
   Execute(op, std::nullopt, 0);
 }
 
@@ -55,7 +54,7 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
   const std::optional<StoredLock> seen =
       Operations(server_, pool_, deadline_ + std::chrono::milliseconds(250))
           .Look(*op.collection, *op.key, Sees::kConfirmed, look);
-  if (!look.answered() || (seen && seen->ShowsGrant(op.grant))) {
+  if (!look.answered() || (seen && seen->ShowsGrant(op.request.grant))) {
     op.Doubt(reply.text);
   } else {
     op.Fail(Errc::kUnavailable, "the server gave up the call for want of time");
@@ -66,11 +65,11 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
 /// Acquires with one command if the document is free or missing. False: it is neither.
 bool Operations::TakeFree(AcquireOp& op) {
   const bool upsert = CanUpsert(op);
-  if (op.insert && !upsert && !EnsureExists(op)) return true;
+  if (op.request.insert && !upsert && !EnsureExists(op)) return true;
   Reply reply;
   FindAndModify(*op.collection, op.key,
-                StatementOf(op, nullptr, upsert ? op.grant.lock_id : Uuid{}), Doc::Of("new", true),
-                reply);
+                StatementOf(op, nullptr, upsert ? op.request.grant.lock_id : Uuid{}),
+                Doc::Of("new", true), reply);
   if (GaveUp(op, reply)) return true;
   if (reply.is_duplicate()) return false;
   return Granted(op, reply, upsert && MadeByThis(reply), false);
@@ -79,9 +78,9 @@ bool Operations::TakeFree(AcquireOp& op) {
 /// Creates the document, free, for a grant that modifiers cannot express: other clients may lock,
 /// write or erase it before this operation does. False: the operation is settled.
 bool Operations::EnsureExists(AcquireOp& op) {
-  const Uuid& born = op.grant.lock_id;
+  const Uuid& born = op.request.grant.lock_id;
   Update update(*op.collection);
-  update.OnInsert(op.insert, born);
+  update.OnInsert(op.request.insert, born);
   const Doc statement = UpdateStatement(Doc::Of("_id", Equals(*op.key)), update, true);
   Doc command = CommandOf(Verb::kUpdate, *op.collection, Array().Add(statement), true);
   Reply reply;
@@ -89,8 +88,8 @@ bool Operations::EnsureExists(AcquireOp& op) {
   if (Settled(op, Single(reply))) return false;
   bson_iter_t iter;
   if (bson_iter_init_find(&iter, &reply.doc(), "upserted")) {
-    op.created = true;
-    op.born = born;
+    op.result.created = true;
+    op.result.born = born;
   }
   return true;
 }
@@ -108,15 +107,16 @@ bool Operations::Granted(AcquireOp& op, const Reply& reply, bool inserted, bool 
   bson_t value;
   if (!reply.Document("value", value)) return false;
   const StoredLock lock = ReadStoredLock(value, *op.collection, 0);
-  if (lock.lock_id != op.grant.lock_id) {
+  if (lock.lock_id != op.request.grant.lock_id) {
     op.Doubt(kOtherQuestion);
     return true;
   }
-  op.created = inserted || (op.created && op.born == lock.born);
-  op.version = lock.version;
-  op.born = lock.born;
-  op.body = inserted ? op.insert : Body::FromJson(ReadBody(value, op.collection->fields()));
-  op.took_over = took_over;
+  op.result.created = inserted || (op.result.created && op.result.born == lock.born);
+  op.result.version = lock.version;
+  op.result.born = lock.born;
+  op.result.body =
+      inserted ? op.request.insert : Body::FromJson(ReadBody(value, op.collection->fields()));
+  op.result.took_over = took_over;
   op.status = OpStatus::kDone;
   return true;
 }
@@ -129,9 +129,9 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   Array all;
   all.Add(filter).Add(free);
   Update update(collection);
-  update.Grant(op.grant);
+  update.Grant(op.request.grant);
   update.RaiseVersion();
-  if (op.grant.min_hold.count() == 0) update.ForgetClosed();
+  if (op.request.grant.min_hold.count() == 0) update.ForgetClosed();
   update.ForgetShares();
   update.ForgetQueue();
   Doc rest;
@@ -152,11 +152,10 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   op.key = &key;
   op.hash = key.Hash();
   const StoredLock before = ReadStoredLock(doc, collection, 0);
-  op.created = false;
-  op.took_over = before.HasLockId();
-  op.version = before.version + 1;
-  op.born = before.born;
-  op.body = Body::FromJson(ReadBody(doc, collection.fields()));
+  op.result.took_over = before.HasLockId();
+  op.result.version = before.version + 1;
+  op.result.born = before.born;
+  op.result.body = Body::FromJson(ReadBody(doc, collection.fields()));
   op.status = OpStatus::kDone;
   return true;
 }

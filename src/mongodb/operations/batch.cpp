@@ -97,7 +97,7 @@ bool Batch::NeedsOwnCommand(const rules::PlainOp& plain) const {
     case Plain::kTakeFree:
       return is_single_;  // its answer shows the document
     case Plain::kTakeAndClose:
-      return is_single_ || AsAcquire(*plain.op).insert;
+      return is_single_ || AsAcquire(*plain.op).request.insert;
     // An entry of its id may have been granted the lock: among others that would show as a grant by
     // this command.
     case Plain::kJoinQueue:
@@ -111,25 +111,25 @@ bool Batch::NeedsOwnCommand(const rules::PlainOp& plain) const {
       break;
   }
   const WriteOp& write = AsWrite(*plain.op);
-  return write.lock_id == kSharedLockId || write.lock_id.is_nil() || write.expected == kAnyVersion;
+  return write.request.lock_id == kSharedLockId || write.request.lock_id.is_nil() ||
+         write.request.expected == kAnyVersion;
 }
 
 bool Batch::Build(Statement& statement) const {
   StoreOp& op = *statement.op;
   try {
     if (op.kind == OpKind::kAcquire) {
-      AcquireOp& acquire = AsAcquire(op);
+      const AcquireOp& acquire = AsAcquire(op);
       const StoredLock* const seen = statement.expected ? &*statement.expected : nullptr;
       const bool upsert = seen == nullptr && CanUpsert(acquire);
-      statement.born = upsert ? acquire.grant.lock_id : Uuid{};
-      acquire.created = acquire.took_over = acquire.passed_on = false;
+      statement.born = upsert ? acquire.request.grant.lock_id : Uuid{};
       statement.doc = StatementOf(acquire, seen, statement.born);
     } else if (op.kind == OpKind::kWrite) {
       const WriteOp& write = AsWrite(op);
       statement.doc = StatementOf(write, ReleaseToOf(write));
     } else {
       SaveOp& save = AsSave(op);
-      if (save.save == SaveKind::kInsert) statement.born = NewUuid();
+      if (save.request.save == SaveKind::kInsert) statement.born = NewUuid();
       statement.doc = StatementOf(save, nullptr, statement.born);
     }
     return true;
@@ -200,14 +200,16 @@ bool Batch::LookAt(Statements& statements, Operations::Sees sees, Reply& reply) 
   for (Statement& statement : statements) {
     statement.sight.reset();
     keys.push_back(statement.op->key);
-    if (statement.op->kind == OpKind::kAcquire) mine.Add(AsAcquire(*statement.op).grant.lock_id);
+    if (statement.op->kind == OpKind::kAcquire)
+      mine.Add(AsAcquire(*statement.op).request.grant.lock_id);
   }
   const bool complete = operations_.Look(
       *statements.front().op->collection, keys, {.sees = sees, .mine = &mine},
       [&](std::size_t place, Operations::Shown&& shown) {
         StoreOp& op = *statements[place].op;
         Sight sight{std::move(shown.lock), {}};
-        if (op.kind == OpKind::kAcquire && sight.lock.lock_id == AsAcquire(op).grant.lock_id) {
+        if (op.kind == OpKind::kAcquire &&
+            sight.lock.lock_id == AsAcquire(op).request.grant.lock_id) {
           sight.body = Body::FromJson(ReadBody(shown.doc, op.collection->fields()));
         }
         statements[place].sight = std::move(sight);
@@ -229,41 +231,43 @@ Batch::Verdict Batch::VerdictOn(const Statement& statement) {
   }
   const auto& acquire = static_cast<const AcquireOp&>(op);
   // It may have created the document, and another client erased it: it must not create it again.
-  if (!statement.sight) return acquire.insert ? Verdict::kUnknown : Verdict::kNotDone;
+  if (!statement.sight) return acquire.request.insert ? Verdict::kUnknown : Verdict::kNotDone;
   // A grant that was broken since counts as none, and so does one that is over.
   const StoredLock& lock = statement.sight->lock;
-  const bool holds = lock.lock_id == acquire.grant.lock_id && lock.IsLive(kLookedAt);
+  const bool holds = lock.lock_id == acquire.request.grant.lock_id && lock.IsLive(kLookedAt);
   return holds ? Verdict::kDone : Verdict::kNotDone;
 }
 
 Batch::Verdict Batch::VerdictOn(const WriteOp& op, const std::optional<Sight>& sight) {
   if (!sight) return Verdict::kUnknown;  // erased: by this, or by another client
   const StoredLock& lock = sight->lock;
-  const bool mine = lock.lock_id == op.lock_id;
-  const bool same = IsSame(op.born, lock);
-  if (op.write == WriteKind::kErase) return mine || same ? Verdict::kNotDone : Verdict::kUnknown;
-  const bool unmoved = lock.version == op.expected;
-  if (op.write == WriteKind::kCheckpoint) {
-    if (mine && lock.version == op.expected + 1) return Verdict::kDone;
+  const bool mine = lock.lock_id == op.request.lock_id;
+  const bool same = IsSame(op.request.born, lock);
+  if (op.request.write == WriteKind::kErase)
+    return mine || same ? Verdict::kNotDone : Verdict::kUnknown;
+  const bool unmoved = lock.version == op.request.expected;
+  if (op.request.write == WriteKind::kCheckpoint) {
+    if (mine && lock.version == op.request.expected + 1) return Verdict::kDone;
     // It leaves no mark: its lock may have expired since, and been purged.
     return unmoved && (mine || same) ? Verdict::kNotDone : Verdict::kUnknown;
   }
-  if (lock.released == op.ReleaseId()) return Verdict::kDone;
-  if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Verdict::kDone;
+  if (lock.released == op.request.ReleaseId()) return Verdict::kDone;
+  if (op.request.next != nullptr && lock.lock_id == op.request.next->lock_id) return Verdict::kDone;
   if (mine) return Verdict::kNotDone;
   // The next version would bear its mark; after that one it may have been overwritten.
-  return same && lock.version <= op.expected + 1 ? Verdict::kNotDone : Verdict::kUnknown;
+  return same && lock.version <= op.request.expected + 1 ? Verdict::kNotDone : Verdict::kUnknown;
 }
 
 Batch::Verdict Batch::VerdictOn(const SaveOp& op, const Uuid& born,
                                 const std::optional<Sight>& sight) {
   if (!sight) return Verdict::kUnknown;
   const StoredLock& lock = sight->lock;
-  if (op.save == SaveKind::kInsert) return lock.born == born ? Verdict::kDone : Verdict::kUnknown;
-  const bool same = IsSame(op.born, lock);
-  if (op.save == SaveKind::kErase) return same ? Verdict::kNotDone : Verdict::kUnknown;
-  if (lock.released == op.write_id) return Verdict::kDone;
-  return same && lock.version <= op.expected + 1 ? Verdict::kNotDone : Verdict::kUnknown;
+  if (op.request.save == SaveKind::kInsert)
+    return lock.born == born ? Verdict::kDone : Verdict::kUnknown;
+  const bool same = IsSame(op.request.born, lock);
+  if (op.request.save == SaveKind::kErase) return same ? Verdict::kNotDone : Verdict::kUnknown;
+  if (lock.released == op.request.write_id) return Verdict::kDone;
+  return same && lock.version <= op.request.expected + 1 ? Verdict::kNotDone : Verdict::kUnknown;
 }
 
 /// What the document shows to be done by the command, as it seems.
@@ -379,22 +383,22 @@ void Batch::SettleDone(Statement& statement, bool created) {
   op.status = OpStatus::kDone;
   if (op.kind == OpKind::kAcquire) return SettleAcquire(statement, created);
   if (op.kind == OpKind::kWrite) {
-    AsWrite(op).version = AsWrite(op).expected + 1;
+    AsWrite(op).result.version = AsWrite(op).request.expected + 1;
     return;
   }
   SaveOp& save = AsSave(op);
-  if (save.save == SaveKind::kInsert) save.born = statement.born;
-  save.version = save.save == SaveKind::kInsert ? 1 : save.expected + 1;
+  if (save.request.save == SaveKind::kInsert) save.result.born = statement.born;
+  save.result.version = save.request.save == SaveKind::kInsert ? 1 : save.request.expected + 1;
 }
 
 void Batch::SettleAcquire(const Statement& statement, bool created) {
   AcquireOp& op = AsAcquire(*statement.op);
   const std::optional<StoredLock>& before = statement.expected;
-  op.created = created;
-  op.took_over = before && before->HasLockId();
-  op.born = created ? statement.born : statement.sight->lock.born;
-  op.version = created ? 1 : statement.sight->lock.version;
-  op.body = created ? op.insert : statement.sight->body;
+  op.result.created = created;
+  op.result.took_over = before && before->HasLockId();
+  op.result.born = created ? statement.born : statement.sight->lock.born;
+  op.result.version = created ? 1 : statement.sight->lock.version;
+  op.result.body = created ? op.request.insert : statement.sight->body;
 }
 
 bool Batch::BuildForQueue(Statement& statement) const {
@@ -408,12 +412,12 @@ bool Batch::SettleNotDone(Statement& statement) {
   if (op.kind != OpKind::kAcquire) {
     // The queue that it met may be gone.
     const bool again = MayHaveMetQueue(op) && seen != nullptr && !seen->malformed() &&
-                       seen->lock_id == AsWrite(op).lock_id;
+                       seen->lock_id == AsWrite(op).request.lock_id;
     return !again || !BuildForQueue(statement);  // else left pending
   }
   const bool meets_queue = seen != nullptr && MeetsQueue(AsAcquire(op), *seen);
   // That it is missing is a result, which needs a look of its own.
-  if (meets_queue || (seen == nullptr && !AsAcquire(op).insert)) {
+  if (meets_queue || (seen == nullptr && !AsAcquire(op).request.insert)) {
     if (meets_queue) op.queue_likely = true;
     Alone(op);
     return true;
@@ -469,7 +473,7 @@ void Batch::SendInParts(Verb verb, Statements statements) {
 void Batch::Confirm(Statements statements) {
   std::map<milliseconds, std::vector<std::size_t>> by_ttl;
   for (std::size_t i = 0; i < statements.size(); ++i) {
-    by_ttl[AsAcquire(*statements[i].op).grant.ttl].push_back(i);
+    by_ttl[AsAcquire(*statements[i].op).request.grant.ttl].push_back(i);
   }
   for (const auto& [ttl, places] : by_ttl) {
     std::deque<RenewOp> renewals;
@@ -478,8 +482,8 @@ void Batch::Confirm(Statements statements) {
       const AcquireOp& acquire = AsAcquire(*statements[place].op);
       const OpKey key(*acquire.key, acquire.hash);
       RenewOp& renewal = renewals.emplace_back(*acquire.collection, key);
-      renewal.lock_id = acquire.grant.lock_id;
-      renewal.ttl = ttl;
+      renewal.request.lock_id = acquire.request.grant.lock_id;
+      renewal.request.ttl = ttl;
       ops.push_back(&renewal);
     }
     operations_.Within(Share(4)).Renew(ops);

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxRenewals = 1000;
 /// Renewals of one length of lease and one mode. They have connections of their own, and no more
 /// time than lets the next renewal come early enough.
 void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
-  const milliseconds ttl = ops.front()->ttl;
+  const milliseconds ttl = ops.front()->request.ttl;
   Pool& pool = server.For(Purpose::kRenewals, std::min(ttl / 10, budget));
   for (std::size_t i = 0; i < ops.size(); i += kMaxRenewals) {
     const Deadline deadline = std::chrono::steady_clock::now() + std::min(budget, ttl / 6);
@@ -32,7 +32,7 @@ void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
 
 bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks) {
   if (op.kind != OpKind::kAcquire) return false;
-  const milliseconds ttl = static_cast<const AcquireOp&>(op).grant.ttl;
+  const milliseconds ttl = static_cast<const AcquireOp&>(op).request.grant.ttl;
   if (clocks.margin() < ttl) return false;
   op.Fail(Errc::kUnavailable,
           clocks.skew().Text() + ", and a holder gives up its lease that much early: one of " +
@@ -50,7 +50,7 @@ void RunPlain(Server& server, const ClockWatch& clocks, std::span<const rules::P
     if (FailIfTooShort(op, clocks)) continue;
     if (op.kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(op);
-      renewals[{op.collection, renewal.ttl, renewal.mode}].push_back(&renewal);
+      renewals[{op.collection, renewal.request.ttl, renewal.request.mode}].push_back(&renewal);
     } else {
       others[op.collection].push_back(plain);
     }

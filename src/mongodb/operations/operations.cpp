@@ -111,8 +111,8 @@ bool Operations::Settled(StoreOp& op, const CommandResult& result) {
 }
 
 void Operations::Execute(WriteOp& op) {
-  if (op.mode == LockMode::kShared) return ReleaseShare(op);
-  if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return;
+  if (op.request.mode == LockMode::kShared) return ReleaseShare(op);
+  if (op.request.lock_id.is_nil() || op.request.lock_id == kSharedLockId) return;
   WriteAndShow(op, StatementOf(op, ReleaseTo::kFirst), Doc(), 1);
 }
 
@@ -191,7 +191,7 @@ bool Operations::WriteAndShow(WriteOp& op, const Doc& statement, const Doc& rest
   if (Settled(op, Single(reply))) return true;
   bson_t value, doc;
   if (!reply.Document("value", value) || !FindDocument(value, "doc", doc)) return false;
-  op.version = ReadStoredLock(doc, *op.collection, 0).version + raise;
+  op.result.version = ReadStoredLock(doc, *op.collection, 0).version + raise;
   op.status = OpStatus::kDone;
   return true;
 }
@@ -210,7 +210,7 @@ std::optional<StoredLock> Operations::LookFor(const AcquireOp& op, Reply& reply)
   // A majority may still say "free" where a duplicate key says "held".
   std::optional<StoredLock> seen = Look(*op.collection, *op.key, Sees::kLatest, reply);
   // That it is missing is a result, and a primary that was replaced may lack it.
-  if (seen || op.insert || !reply.answered()) return seen;
+  if (seen || op.request.insert || !reply.answered()) return seen;
   return Look(*op.collection, *op.key, Sees::kConfirmed, reply);
 }
 

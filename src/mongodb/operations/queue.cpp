@@ -12,8 +12,9 @@ namespace doclock::mongodb {
 namespace {
 
 void Done(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
-  op.born = before.born;
-  op.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
+  op.result.created = op.result.created && op.result.born == before.born;
+  op.result.born = before.born;
+  op.result.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
   op.status = OpStatus::kDone;
 }
 
@@ -35,16 +36,17 @@ bool ReadMet(const Reply& reply, const Collection& collection, bson_t& value, bs
 /// the document is there; or two, if a queue was likely and no other client has the lock after all.
 /// False: the document is not there, or its lock fields are malformed.
 bool Operations::TakeTurn(AcquireOp& op) {
-  if (op.grant.mode == LockMode::kShared) return TakeTurn(op, ShareTurn(op, server_.instance()));
+  if (op.request.grant.mode == LockMode::kShared)
+    return TakeTurn(op, ShareTurn(op, server_.instance()));
   bool entered = false;
-  if (op.queue_likely && op.grant.queue_for.count() > 0) {
+  if (op.queue_likely && op.request.grant.queue_for.count() > 0) {
     entered = Enter(op);
     if (op.status != OpStatus::kPending) return true;
-    if (op.grant.queue_for.count() == 0) return false;
+    if (op.request.grant.queue_for.count() == 0) return false;
   }
   const bool told = TakeTurn(op, Turn(op, server_.instance()));
   // The entry stands, and may be granted the lock: whoever gives up has to leave it.
-  if (entered && (op.status == OpStatus::kFailed || op.grant.queue_for.count() == 0)) {
+  if (entered && (op.status == OpStatus::kFailed || op.request.grant.queue_for.count() == 0)) {
     op.Doubt(op.detail ? op.detail->message : "the turn has no room in the document");
     return true;
   }
@@ -57,8 +59,8 @@ bool Operations::SendTurn(AcquireOp& op, const Doc& statement, const Doc& projec
                           Reply& reply) {
   // The document as it was: what the command made of it follows.
   ModifyAndShow(*op.collection, statement, projection, Doc(), reply);
-  if (op.grant.queue_for.count() > 0 && (reply.is_invalid() || reply.is_too_large())) {
-    op.grant.queue_for = {};
+  if (op.request.grant.queue_for.count() > 0 && (reply.is_invalid() || reply.is_too_large())) {
+    op.request.grant.queue_for = {};
     return false;
   }
   return !GaveUp(op, reply);
@@ -93,10 +95,9 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
   StoredLock before;
   if (!ReadMet(reply, collection, value, doc, before)) return false;
   if (!FlagAt(value, "granted")) return ReportTurn(op, before, doc);
-  const bool shared = op.grant.mode == LockMode::kShared;
-  op.created = op.created && op.born == before.born;
-  op.took_over = before.HasLockId() && !(shared && before.IsShared());
-  op.version = before.version + 1;
+  const bool shared = op.request.grant.mode == LockMode::kShared;
+  op.result.took_over = before.HasLockId() && !(shared && before.IsShared());
+  op.result.version = before.version + 1;
   Done(op, before, doc);
   return true;
 }
@@ -105,17 +106,12 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
 /// False: the rules say otherwise, and another attempt is to be made.
 bool Operations::ReportTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   const bool holds = rules::HoldsAlready(op, before, kLookedAt);
+  if (holds) Done(op, before, doc);
   rules::LockState after = before;
   rules::Acquire(op, after, kLookedAt);
-  if (holds) {
-    Done(op, before, doc);
-    return true;
-  }
-  if (op.status == OpStatus::kDone) {
-    op.status = OpStatus::kPending;
-    return false;
-  }
-  return true;
+  if (holds || op.status != OpStatus::kDone) return true;
+  op.MakePending();
+  return false;
 }
 
 /// Reads the document of a grant of which the change stream told, but not all: the document is

@@ -35,7 +35,7 @@ Doc IdsOf(std::span<RenewOp* const> ops) {
 Doc LockIdsOf(std::span<RenewOp* const> ops) {
   Array ids;
   for (const RenewOp* op : ops) {
-    if (op->lock_id != kSharedLockId) ids.Add(op->lock_id);
+    if (op->request.lock_id != kSharedLockId) ids.Add(op->request.lock_id);
   }
   return Doc::Of("$in", ids);
 }
@@ -60,7 +60,7 @@ Doc RenewalCommand(std::span<RenewOp* const> ops) {
   Doc filter = RenewalFilter(ops);
   AddLive(filter, collection);  // a renewal never revives
   Doc lease;
-  lease.Add(collection.fields().ttl, RenewedTtlExpr(collection, ops.front()->ttl));
+  lease.Add(collection.fields().ttl, RenewedTtlExpr(collection, ops.front()->request.ttl));
   lease.Add(collection.fields().time, "$$NOW");
   Doc statement = PipelineStatement(filter, Array().Add(SetStage(lease)));
   statement.Add("multi", true);
@@ -112,7 +112,7 @@ void Operations::Renew(std::span<RenewOp* const> ops) {
 }
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
-  if (ops.front()->mode == LockMode::kShared) {
+  if (ops.front()->request.mode == LockMode::kShared) {
     const RenewalSender send = std::bind_front(&Operations::RenewSharesAtOnce, this);
     if (!send(ops, limit)) RenewInParts(ops, send);
     return;
@@ -200,7 +200,8 @@ std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed 
   filter.Add(collection.fields().time, time);
   if (yes) {
     // A save by the holder begins the lease anew too, for a time of its own.
-    filter.Add(collection.fields().ttl, Doc::Of("$gte", std::int64_t{ops.front()->ttl.count()}));
+    filter.Add(collection.fields().ttl,
+               Doc::Of("$gte", std::int64_t{ops.front()->request.ttl.count()}));
   } else {
     AddLive(filter, collection);
   }

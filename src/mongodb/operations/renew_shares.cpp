@@ -34,14 +34,14 @@ Doc StatementFor(const Sharers& sharers) {
   const RenewOp& one = *sharers.front();
   const Collection& collection = *one.collection;
   Array ids;
-  for (const RenewOp* op : sharers) ids.Add(op->lock_id);
+  for (const RenewOp* op : sharers) ids.Add(op->request.lock_id);
   Doc filter;
   filter.Add("_id", Equals(*one.key)).Add(collection.fields().id, Equals(kSharedLockId));
   AddSound(filter, collection);
   // A renewal never revives.
   filter.Add("$expr", AreLiveExpr(collection, ids));
   Array stages;
-  AddShareRenewal(stages, collection, ids, one.ttl);
+  AddShareRenewal(stages, collection, ids, one.request.ttl);
   return PipelineStatement(filter, stages);
 }
 

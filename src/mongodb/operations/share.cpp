@@ -23,7 +23,7 @@ void AddMembers(Array& stages, const Body& body) {
 
 void Operations::AcquireShare(AcquireOp& op) {
   // A caller that waits was refused already, and where others waited a moment ago, they may still.
-  const bool waits = op.grant.queue_for.count() > 0;
+  const bool waits = op.request.grant.queue_for.count() > 0;
   if ((waits || op.queue_likely) && TakeTurn(op)) return;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     if (TryShare(op)) return;
@@ -46,7 +46,7 @@ bool Operations::TryShare(AcquireOp& op) {
   const Collection& collection = *op.collection;
   Doc filter = SoundLockFilter(op);
   AddNoQueue(filter, collection);
-  filter.Add("$expr", ShareableExpr(collection, op.grant));
+  filter.Add("$expr", ShareableExpr(collection, op.request.grant));
   Array stages;
   AddShareGrant(stages, op);
   Reply reply;
@@ -60,10 +60,10 @@ bool Operations::GrantedShare(AcquireOp& op, const Reply& reply) {
   bson_t value, doc;
   if (!reply.Document("value", value) || !FindDocument(value, "doc", doc)) return false;
   const StoredLock before = ReadStoredLock(doc, *op.collection, 0);
-  op.version = before.version + 1;
-  op.born = before.born;
-  op.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
-  op.took_over = before.HasLockId() && !before.IsShared();
+  op.result.version = before.version + 1;
+  op.result.born = before.born;
+  op.result.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
+  op.result.took_over = before.HasLockId() && !before.IsShared();
   op.status = OpStatus::kDone;
   return true;
 }
@@ -73,11 +73,11 @@ bool Operations::GrantedShare(AcquireOp& op, const Reply& reply) {
 /// somebody was faster.
 bool Operations::MakeShared(AcquireOp& op) {
   const LockFieldNames& names = op.collection->fields();
-  const Uuid& born = op.grant.lock_id;
+  const Uuid& born = op.request.grant.lock_id;
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.born, Equals(born));
   Array stages;
-  AddMembers(stages, op.insert);
+  AddMembers(stages, op.request.insert);
   AddShareGrant(stages, op);
   Doc rest = Doc::Of("new", true);
   rest.Add("upsert", true);
@@ -91,10 +91,10 @@ bool Operations::MakeShared(AcquireOp& op) {
     op.Doubt(kOtherQuestion);
     return true;
   }
-  op.version = made.version;
-  op.born = born;
-  op.body = op.insert;
-  op.created = true;
+  op.result.version = made.version;
+  op.result.born = born;
+  op.result.body = op.request.insert;
+  op.result.created = true;
   op.status = OpStatus::kDone;
   return true;
 }
@@ -113,15 +113,15 @@ bool Operations::TryReleaseShare(WriteOp& op, ReleaseTo to) {
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
   AddSound(filter, collection);
   if (to == ReleaseTo::kNobody) AddNoQueue(filter, collection);
-  filter.Add("$expr", AreLiveExpr(collection, Array().Add(op.lock_id)));
+  filter.Add("$expr", AreLiveExpr(collection, Array().Add(op.request.lock_id)));
   Array stages;
-  AddShareRelease(stages, collection, op.lock_id, op.ReleaseId());
-  if (op.body) {
-    AddMembers(stages, op.body);
+  AddShareRelease(stages, collection, op.request.lock_id, op.request.ReleaseId());
+  if (op.request.body) {
+    AddMembers(stages, op.request.body);
     AddVersionRaise(stages, collection);
   }
   if (to == ReleaseTo::kFirst) {
-    AddGrantAfterLastShare(stages, collection, op.body ? Raise::kNo : Raise::kYes);
+    AddGrantAfterLastShare(stages, collection, op.request.body ? Raise::kNo : Raise::kYes);
   }
   return WriteAndShow(op, PipelineStatement(filter, stages), Doc::Of("new", true), 0);
 }

@@ -162,7 +162,7 @@ Doc HeldByOtherFilter(const AcquireOp& op) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
   Doc id = LockIdThere();
-  id.Add("$nin", Array().Add(kSharedLockId).Add(op.grant.lock_id));
+  id.Add("$nin", Array().Add(kSharedLockId).Add(op.request.grant.lock_id));
   Doc filter = Doc::Of("_id", Equals(*op.key));
   filter.Add(names.id, id);
   AddSound(filter, collection, {LockPart::kFields, LockPart::kLease, LockPart::kClosed});

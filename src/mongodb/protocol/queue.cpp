@@ -38,7 +38,7 @@ Doc FirstIsExclusive(std::string_view queue) {
 Doc LiveEntries(const Collection& collection) { return FilteredQueue(collection, IsLiveEntry()); }
 
 Doc EntryOf(const AcquireOp& op, const Uuid& instance) {
-  const GrantRequest& grant = op.grant;
+  const GrantRequest& grant = op.request.grant;
   // An attempt that does not wait stands in the queue only while this command decides.
   const auto stays = std::max<std::int64_t>(grant.queue_for.count(), 1);
   Doc entry;

@@ -75,7 +75,7 @@ Doc AreLiveExpr(const Collection& collection, const Array& ids) {
 void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
-  const GrantRequest& grant = op.grant;
+  const GrantRequest& grant = op.request.grant;
   const SetWhere where(flag);
   Doc live, set;
   where.Set(live, names.readers, LiveReaders(collection));

@@ -44,21 +44,23 @@ Doc AcquireFilter(const AcquireOp& op) {
 
 Update AcquireUpdate(const AcquireOp& op, const Uuid& born) {
   Update update(*op.collection);
-  update.Grant(op.grant);
+  update.Grant(op.request.grant);
   update.RaiseVersion();
-  if (!born.is_nil()) update.OnInsert(op.insert, born);
+  if (!born.is_nil()) update.OnInsert(op.request.insert, born);
   return update;
 }
 
 bool MeetsQueue(const AcquireOp& op, const StoredLock& seen) {
   if (seen.malformed()) return false;
-  return op.grant.queue_for.count() > 0 || (seen.has_queue && seen.IsFree(kLookedAt));
+  return op.request.grant.queue_for.count() > 0 || (seen.has_queue && seen.IsFree(kLookedAt));
 }
 
-bool CanUpsert(const AcquireOp& op) { return op.insert && op.grant.min_hold.count() == 0; }
+bool CanUpsert(const AcquireOp& op) {
+  return op.request.insert && op.request.grant.min_hold.count() == 0;
+}
 
 bool IsPlainRelease(const WriteOp& op) noexcept {
-  return op.write == WriteKind::kRelease && op.next == nullptr;
+  return op.request.write == WriteKind::kRelease && op.request.next == nullptr;
 }
 
 ReleaseTo ReleaseToOf(const WriteOp& op, bool met) noexcept {
@@ -68,10 +70,10 @@ ReleaseTo ReleaseToOf(const WriteOp& op, bool met) noexcept {
 Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
-  filter.Add("_id", Equals(*op.key)).Add(names.id, NoArray(Equals(op.lock_id)));
+  filter.Add("_id", Equals(*op.key)).Add(names.id, NoArray(Equals(op.request.lock_id)));
   AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
-  if (op.expected != kAnyVersion) {
-    AddVersion(filter, names.version, op.expected);
+  if (op.request.expected != kAnyVersion) {
+    AddVersion(filter, names.version, op.request.expected);
   } else if (seen != nullptr) {
     AddVersion(filter, names.version, seen->version);
   }
@@ -82,20 +84,20 @@ Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
 Update HeldUpdate(const WriteOp& op, ReleaseTo to) {
   Update update(*op.collection);
   update.RaiseVersion();
-  if (op.write == WriteKind::kCheckpoint) {
-    update.RestartLease(op.ttl);
-    update.KeepFence(op.lock_id, op.fence);
-  } else if (op.next != nullptr) {
-    update.HandOver(op.ReleaseId(), *op.next);
+  if (op.request.write == WriteKind::kCheckpoint) {
+    update.RestartLease(op.request.ttl);
+    update.KeepFence(op.request.lock_id, op.request.fence);
+  } else if (op.request.next != nullptr) {
+    update.HandOver(op.request.ReleaseId(), *op.request.next);
   } else if (to == ReleaseTo::kFirst) {
-    update.ReleaseToFirst(op.ReleaseId());
+    update.ReleaseToFirst(op.request.ReleaseId());
   } else {
-    update.Release(op.ReleaseId());
+    update.Release(op.request.ReleaseId());
   }
-  if (op.body && op.merge) {
-    update.MergeBody(op.body);
-  } else if (op.body) {
-    update.ReplaceBody(op.body, op.base);
+  if (op.request.body && op.request.merge) {
+    update.MergeBody(op.request.body);
+  } else if (op.request.body) {
+    update.ReplaceBody(op.request.body, op.request.base);
   }
   return update;
 }
@@ -104,8 +106,8 @@ Doc ExpectFilter(const SaveOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter = Doc::Of("_id", Equals(*op.key));
   AddSound(filter, *op.collection, {LockPart::kFields});
-  AddVersion(filter, names.version, op.expected);
-  AddBorn(filter, names.born, op.born);
+  AddVersion(filter, names.version, op.request.expected);
+  AddBorn(filter, names.born, op.request.born);
   return filter;
 }
 
@@ -117,18 +119,18 @@ Doc SaveFilter(const SaveOp& op) {
   AddFree(filter, collection);
   AddNotShared(filter, collection);
   AddNoQueue(filter, collection);
-  if (op.expected != kAnyVersion) {
-    AddVersion(filter, collection.fields().version, op.expected);
-    AddBorn(filter, collection.fields().born, op.born);
+  if (op.request.expected != kAnyVersion) {
+    AddVersion(filter, collection.fields().version, op.request.expected);
+    AddBorn(filter, collection.fields().born, op.request.born);
   }
   return filter;
 }
 
 Update SaveUpdate(const SaveOp& op) {
   Update update(*op.collection);
-  update.Release(op.write_id);
+  update.Release(op.request.write_id);
   update.RaiseVersion();
-  if (op.body) update.ReplaceBody(op.body, op.base);
+  if (op.request.body) update.ReplaceBody(op.request.body, op.request.base);
   return update;
 }
 
@@ -145,15 +147,14 @@ Doc NewDocument(const Collection& collection, const Key& key, const Body& body, 
 
 bool JudgeAcquire(AcquireOp& op, const StoredLock* seen) {
   if (seen == nullptr) {
-    if (op.insert) return false;
+    if (op.request.insert) return false;
     op.status = OpStatus::kMissing;
   } else if (seen->malformed()) {
     Malformed(op, *seen);
   } else if (!Settle(op, rules::WhyNotAcquire(op, *seen, kLookedAt))) {
     return false;
   } else {
-    op.queued = false;
-    op.ahead = rules::CountAhead(*seen, op.grant.lock_id, kLookedAt);
+    op.result.ahead = rules::CountAhead(*seen, op.request.grant.lock_id, kLookedAt);
   }
   return true;
 }

@@ -39,7 +39,7 @@ Doc IsItsTurn(const Collection& collection, const GrantRequest& grant) {
 Doc EntryStatement(const AcquireOp& op, const Uuid& instance) {
   const Collection& collection = *op.collection;
   const Doc queue = Let(Doc::Of("others", LiveEntries(collection)),
-                        WithEntry(op.grant.lock_id, EntryOf(op, instance)));
+                        WithEntry(op.request.grant.lock_id, EntryOf(op, instance)));
   Array stages;
   stages.Add(SetStage(Doc::Of(collection.fields().queue, queue)));
   return PipelineStatement(HeldByOtherFilter(op), stages);
@@ -55,10 +55,11 @@ void Turn::AddStages(Array& stages) const {
   const Collection& collection = *op_.collection;
   const FirstGrant grant(collection);
   grant.AddDecision(stages, FirstGrant::Decision(QueueWithEntry(), IsFree(collection)));
-  grant.AddGrant(stages, FieldPath(collection.fields().id), Raise::kYes, &op_.grant.lock_id);
+  grant.AddGrant(stages, FieldPath(collection.fields().id), Raise::kYes,
+                 &op_.request.grant.lock_id);
   if (!waits()) {
     const std::string& queue = collection.fields().queue;
-    const Doc others = Filtered(FieldPath(queue), IsNot(op_.grant.lock_id));
+    const Doc others = Filtered(FieldPath(queue), IsNot(op_.request.grant.lock_id));
     stages.Add(SetStage(Doc::Of(queue, others)));
   }
   grant.AddTidying(stages);
@@ -67,7 +68,7 @@ void Turn::AddStages(Array& stages) const {
 /// The live entries with the attempt's own: in its place, or as the last.
 Doc Turn::QueueWithEntry() const {
   const Collection& collection = *op_.collection;
-  const Uuid& id = op_.grant.lock_id;
+  const Uuid& id = op_.request.grant.lock_id;
   // The holder does not wait. A lock of this id that is over counts as another's.
   const Doc holds = Conditional(Holds(), Not(IsOver(collection)), false);
   Doc in = Conditional(holds, "$$others", WithEntry(id, EntryOf(op_, instance_)));
@@ -78,12 +79,12 @@ Doc Turn::QueueWithEntry() const {
 Doc Turn::Granted() const {
   const Collection& collection = *op_.collection;
   const Doc alone = Call("$eq", Doc::Of("$size", "$$live"), 0);
-  const Doc mine = Call("$eq", Call("$arrayElemAt", "$$live.id", 0), op_.grant.lock_id);
+  const Doc mine = Call("$eq", Call("$arrayElemAt", "$$live.id", 0), op_.request.grant.lock_id);
   return And(IsFree(collection), Let(Doc::Of("live", LiveEntries(collection)), Or(alone, mine)));
 }
 
 Doc Turn::Holds() const {
-  return Call("$eq", FieldPath(op_.collection->fields().id), op_.grant.lock_id);
+  return Call("$eq", FieldPath(op_.collection->fields().id), op_.request.grant.lock_id);
 }
 
 void ShareTurn::AddStages(Array& stages) const {
@@ -92,27 +93,28 @@ void ShareTurn::AddStages(Array& stages) const {
   const FirstGrant grant(collection);
   const Doc decision = FirstGrant::Decision(QueueAfter(), And(Not(IsMine()), IsFree(collection)),
                                             Doc::Of("share", "$$mine"));
-  const Doc in = Let(Doc::Of("mine", IsItsTurn(collection, op_.grant)), decision);
-  grant.AddDecision(stages, WithPlace(collection, op_.grant.lock_id, in));
+  const Doc in = Let(Doc::Of("mine", IsItsTurn(collection, op_.request.grant)), decision);
+  grant.AddDecision(stages, WithPlace(collection, op_.request.grant.lock_id, in));
   AddShareGrant(stages, op_, FieldPath(names.queue) + ".share");
   grant.AddGrant(stages, FieldPath(names.id), Raise::kYes);
   grant.AddTidying(stages);
 }
 
 Doc ShareTurn::Granted() const {
-  return WithPlace(*op_.collection, op_.grant.lock_id, IsItsTurn(*op_.collection, op_.grant));
+  return WithPlace(*op_.collection, op_.request.grant.lock_id,
+                   IsItsTurn(*op_.collection, op_.request.grant));
 }
 
 Doc ShareTurn::Holds() const {
-  return AreLiveExpr(*op_.collection, Array().Add(op_.grant.lock_id));
+  return AreLiveExpr(*op_.collection, Array().Add(op_.request.grant.lock_id));
 }
 
 /// Where WithPlace has named the entries, and $$mine says whether the share is granted: the live
 /// entries afterwards.
 Doc ShareTurn::QueueAfter() const {
-  const Uuid& id = op_.grant.lock_id;
+  const Uuid& id = op_.request.grant.lock_id;
   const Doc rest = Filtered("$$others", IsNot(id));
-  if (op_.grant.queue_for.count() == 0) return Conditional(IsMine(), rest, "$$others");
+  if (op_.request.grant.queue_for.count() == 0) return Conditional(IsMine(), rest, "$$others");
   const Doc stays = Or(Holds(), HasNoRoomFor(*op_.collection, id));
   const Doc placed = Conditional(stays, "$$others", WithEntry(id, EntryOf(op_, instance_)));
   return Conditional(IsMine(), rest, placed);

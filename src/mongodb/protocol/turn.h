@@ -30,7 +30,7 @@ class Turn {
 
  private:
   [[nodiscard]] Doc QueueWithEntry() const;
-  [[nodiscard]] bool waits() const noexcept { return op_.grant.queue_for.count() > 0; }
+  [[nodiscard]] bool waits() const noexcept { return op_.request.grant.queue_for.count() > 0; }
 
   const AcquireOp& op_;
   const Uuid& instance_;

@@ -11,11 +11,11 @@
 namespace doclock::mongodb {
 Verb VerbOf(const StoreOp& op) {
   if (op.kind == OpKind::kWrite) {
-    const bool erases = static_cast<const WriteOp&>(op).write == WriteKind::kErase;
+    const bool erases = static_cast<const WriteOp&>(op).request.write == WriteKind::kErase;
     return erases ? Verb::kDelete : Verb::kUpdate;
   }
   if (op.kind != OpKind::kSave) return Verb::kUpdate;
-  switch (static_cast<const SaveOp&>(op).save) {
+  switch (static_cast<const SaveOp&>(op).request.save) {
     case SaveKind::kInsert:
       return Verb::kInsert;
     case SaveKind::kErase:
@@ -48,8 +48,8 @@ Doc PipelineStatement(const Doc& filter, const Array& stages) {
 
 Doc StatementOf(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
   const Doc filter = HeldFilter(op, to, seen);
-  return op.write == WriteKind::kErase ? DeleteStatement(filter)
-                                       : UpdateStatement(filter, HeldUpdate(op, to));
+  return op.request.write == WriteKind::kErase ? DeleteStatement(filter)
+                                               : UpdateStatement(filter, HeldUpdate(op, to));
 }
 
 Doc StatementOf(const AcquireOp& op, const StoredLock* seen, const Uuid& born) {
@@ -57,20 +57,20 @@ Doc StatementOf(const AcquireOp& op, const StoredLock* seen, const Uuid& born) {
     return UpdateStatement(AcquireFilter(op), AcquireUpdate(op, born), !born.is_nil());
   }
   rules::LockState now = *seen;
-  rules::Grant(now, op.grant, kLookedAt);
+  rules::Grant(now, op.request.grant, kLookedAt);
   return StatementOf({.collection = *op.collection, .key = *op.key, .was = *seen, .now = now});
 }
 
 Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born) {
-  if (op.save == SaveKind::kInsert) {
-    return NewDocument(*op.collection, *op.key, op.body, born, op.write_id);
+  if (op.request.save == SaveKind::kInsert) {
+    return NewDocument(*op.collection, *op.key, op.request.body, born, op.request.write_id);
   }
-  if (!op.Writes()) {
+  if (!op.request.Writes()) {
     Update touch(*op.collection);
-    touch.Touch(op.write_id);
+    touch.Touch(op.request.write_id);
     return UpdateStatement(ExpectFilter(op), touch);
   }
-  const bool erases = op.save == SaveKind::kErase;
+  const bool erases = op.request.save == SaveKind::kErase;
   if (seen == nullptr) {
     const Doc filter = SaveFilter(op);
     return erases ? DeleteStatement(filter) : UpdateStatement(filter, SaveUpdate(op));
@@ -81,8 +81,8 @@ Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born) {
                       .key = *op.key,
                       .was = *seen,
                       .now = now,
-                      .body = op.body,
-                      .base = op.base,
+                      .body = op.request.body,
+                      .base = op.request.base,
                       .erases = erases});
 }
 

@@ -174,7 +174,8 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
 
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
                  std::chrono::milliseconds budget) {
-  if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
+  if (const char* const fault = FaultOfNext(op.request.grant))
+    return op.Fail(Errc::kRefused, fault);
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
   Operations operations(server, budget);

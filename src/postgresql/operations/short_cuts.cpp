@@ -15,17 +15,17 @@ PostgresqlCollection& CollectionOf(const StoreOp& op) {
   return static_cast<PostgresqlCollection&>(*op.collection);
 }
 
-void Add(Parameters& parameters, const AcquireOp& op) { AddGrant(parameters, op.grant); }
+void Add(Parameters& parameters, const AcquireOp& op) { AddGrant(parameters, op.request.grant); }
 void Add(Parameters& parameters, const RenewOp& op) {
-  parameters.Id(op.lock_id).Int8(op.ttl.count());
+  parameters.Id(op.request.lock_id).Int8(op.request.ttl.count());
 }
 void Add(Parameters& parameters, const WriteOp& op) {
-  parameters.Id(op.lock_id).Int8(op.expected);
-  op.write == WriteKind::kCheckpoint ? parameters.Int8(op.ttl.count())
-                                     : parameters.Id(op.ReleaseId());
-  if (op.body) CheckForJsonb(op.body);
-  op.body ? parameters.Jsonb(JsonbOf(op.body)) : parameters.Null();
-  if (op.next != nullptr) AddGrant(parameters, *op.next);
+  parameters.Id(op.request.lock_id).Int8(op.request.expected);
+  op.request.write == WriteKind::kCheckpoint ? parameters.Int8(op.request.ttl.count())
+                                             : parameters.Id(op.request.ReleaseId());
+  if (op.request.body) CheckForJsonb(op.request.body);
+  op.request.body ? parameters.Jsonb(JsonbOf(op.request.body)) : parameters.Null();
+  if (op.request.next != nullptr) AddGrant(parameters, *op.request.next);
 }
 void Add(Parameters&, const StoreOp&) {}
 
@@ -34,12 +34,13 @@ std::int64_t VersionAt(const Result& result, int row) {
 }
 
 void Show(AcquireOp& op, const Result& result, int row) {
-  op.version = VersionAt(result, row);
-  op.born = result.Id(row, 2);
-  op.body = Body::FromText(std::string(result.Text(row, 3)));
-  op.created = op.took_over = op.passed_on = false;
+  op.result.version = VersionAt(result, row);
+  op.result.born = result.Id(row, 2);
+  op.result.body = Body::FromText(std::string(result.Text(row, 3)));
 }
-void Show(WriteOp& op, const Result& result, int row) { op.version = VersionAt(result, row); }
+void Show(WriteOp& op, const Result& result, int row) {
+  op.result.version = VersionAt(result, row);
+}
 void Show(StoreOp&, const Result&, int) {}
 
 }  // namespace
@@ -81,7 +82,8 @@ std::optional<ShortCut> ShortCutOf(const rules::PlainOp& plain) {
 void Doubt(const ShortCut& cut, std::int64_t floor, const std::string& text) {
   if (cut.op->kind == OpKind::kWrite) {
     auto& write = static_cast<WriteOp&>(*cut.op);
-    if (write.expected != kAnyVersion) write.version = std::max(write.expected + 1, floor);
+    if (write.request.expected != kAnyVersion)
+      write.result.version = std::max(write.request.expected + 1, floor);
   }
   cut.op->Doubt(text);
 }

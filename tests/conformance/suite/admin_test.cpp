@@ -63,7 +63,7 @@ TEST_P(HintConformance, ComeWithARelease) {
 TEST_P(HintConformance, ComeWithAnErase) {
   const AcquireOp grant = things_.Create("42");
   hints_.Clear();
-  things_.Write("42", WriteKind::kErase, grant.grant.lock_id);
+  things_.Write("42", WriteKind::kErase, grant.request.grant.lock_id);
   EXPECT_TRUE(hints_.Wait());
 }
 
@@ -72,7 +72,7 @@ TEST_P(HintConformance, ComeWithAnInsertAndASave) {
   const SaveOp insert = things_.Insert("42", {{"a", 1}});
   EXPECT_TRUE(hints_.Wait());
   hints_.Clear();
-  ASSERT_EQ(things_.Replace("42", 1, insert.born, {{"a", 2}}).status, OpStatus::kDone);
+  ASSERT_EQ(things_.Replace("42", 1, insert.result.born, {{"a", 2}}).status, OpStatus::kDone);
   EXPECT_TRUE(hints_.Wait());
 }
 

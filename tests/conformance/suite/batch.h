@@ -19,35 +19,35 @@ class Batch {
 
   AcquireOp& Acquire(const Key& key, Body insert = {}) {
     auto& op = Add<AcquireOp>(collection_, key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = kTtl;
-    op.insert = std::move(insert);
+    op.request.grant.lock_id = NewUuid();
+    op.request.grant.ttl = kTtl;
+    op.request.insert = std::move(insert);
     return op;
   }
   WriteOp& Write(WriteKind kind, const Key& key, const AcquireOp& held, Body body = {}) {
     auto& op = Add<WriteOp>(collection_, key);
-    op.write = kind;
-    op.lock_id = held.grant.lock_id;
-    op.expected = held.version;
-    op.born = held.born;
-    op.body = std::move(body);
-    op.ttl = kTtl;
+    op.request.write = kind;
+    op.request.lock_id = held.request.grant.lock_id;
+    op.request.expected = held.result.version;
+    op.request.born = held.result.born;
+    op.request.body = std::move(body);
+    op.request.ttl = kTtl;
     return op;
   }
   SaveOp& Save(SaveKind kind, const Key& key, const AcquireOp& known, Body body = {}) {
     auto& op = Add<SaveOp>(collection_, key);
-    op.save = kind;
-    op.expected = known.version;
-    op.born = known.born;
-    op.write_id = NewUuid();
-    op.body = std::move(body);
+    op.request.save = kind;
+    op.request.expected = known.result.version;
+    op.request.born = known.result.born;
+    op.request.write_id = NewUuid();
+    op.request.body = std::move(body);
     return op;
   }
   ReadOp& Read(const Key& key) { return Add<ReadOp>(collection_, key); }
   RenewOp& Renew(const Key& key, const Uuid& id, std::chrono::milliseconds ttl = kTtl) {
     auto& op = Add<RenewOp>(collection_, key);
-    op.lock_id = id;
-    op.ttl = ttl;
+    op.request.lock_id = id;
+    op.request.ttl = ttl;
     return op;
   }
   template <class Op>

@@ -18,8 +18,8 @@ TEST_P(StoreConformance, ABatchMaySpanCollections) {
   batch.Execute();
   EXPECT_EQ(here.status, OpStatus::kDone);
   EXPECT_EQ(there.status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("42").body.json(), Json({{"in", "things"}}));
-  EXPECT_EQ(others.Read("42").body.json(), Json({{"in", "others"}}));
+  EXPECT_EQ(things_.Read("42").result.body.json(), Json({{"in", "things"}}));
+  EXPECT_EQ(others.Read("42").result.body.json(), Json({{"in", "others"}}));
 }
 
 TEST_P(StoreConformance, AFullBatchKeepsResultsInPlace) {
@@ -35,7 +35,7 @@ TEST_P(StoreConformance, AFullBatchKeepsResultsInPlace) {
     if (i % 2 == 0) {
       EXPECT_TRUE(clock().IsLeft(DetailOf(op).remaining, kTtl));
     } else {
-      EXPECT_EQ(op.body.json().at("n"), -i);
+      EXPECT_EQ(op.result.body.json().at("n"), -i);
     }
   }
 }

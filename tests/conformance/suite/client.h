@@ -70,42 +70,42 @@ class Client {
 
   AcquireOp AcquireOf(const Key& key, const AcquireArgs& args = {}) {
     AcquireOp op(*collection_, key);
-    op.grant.lock_id = args.id;
-    op.grant.ttl = args.ttl;
-    op.grant.min_hold = args.min_hold;
-    op.grant.group = args.group;
-    op.grant.mode = args.mode;
-    op.grant.max_holders = args.max_holders;
-    op.grant.queue_for = args.queue_for;
-    op.grant.detached = args.detached;
+    op.request.grant.lock_id = args.id;
+    op.request.grant.ttl = args.ttl;
+    op.request.grant.min_hold = args.min_hold;
+    op.request.grant.group = args.group;
+    op.request.grant.mode = args.mode;
+    op.request.grant.max_holders = args.max_holders;
+    op.request.grant.queue_for = args.queue_for;
+    op.request.grant.detached = args.detached;
     op.queue_likely = args.queue_likely;
     if (!args.owner.empty()) {
       LockHolder holder;
       holder.name = args.owner;
-      op.grant.owner = std::make_shared<const LockHolder>(std::move(holder));
+      op.request.grant.owner = std::make_shared<const LockHolder>(std::move(holder));
     }
-    op.insert = args.insert;
+    op.request.insert = args.insert;
     return op;
   }
   RenewOp RenewOf(const Key& key, const Uuid& id, std::chrono::milliseconds ttl = kTtl,
                   LockMode mode = LockMode::kExclusive, bool detached = false) {
     RenewOp op(*collection_, key);
-    op.lock_id = id;
-    op.ttl = ttl;
-    op.mode = mode;
-    op.detached = detached;
+    op.request.lock_id = id;
+    op.request.ttl = ttl;
+    op.request.mode = mode;
+    op.request.detached = detached;
     return op;
   }
   WriteOp WriteOf(const Key& key, WriteKind kind, const Uuid& id, const WriteArgs& args = {}) {
     WriteOp op(*collection_, key);
-    op.write = kind;
-    op.lock_id = id;
-    op.expected = args.expected;
-    op.body = args.body;
-    op.merge = args.merge;
-    op.ttl = args.ttl;
-    op.next = args.next;
-    op.mode = args.mode;
+    op.request.write = kind;
+    op.request.lock_id = id;
+    op.request.expected = args.expected;
+    op.request.body = args.body;
+    op.request.merge = args.merge;
+    op.request.ttl = args.ttl;
+    op.request.next = args.next;
+    op.request.mode = args.mode;
     return op;
   }
   WriteOp ReleaseOf(const Key& key, const Uuid& id, const WriteArgs& args = {}) {
@@ -114,11 +114,11 @@ class Client {
   SaveOp SaveOf(SaveKind kind, const Key& key, std::int64_t expected = kAnyVersion,
                 const Uuid& born = {}, Body body = {}) {
     SaveOp op(*collection_, key);
-    op.save = kind;
-    op.expected = expected;
-    op.born = born;
-    op.write_id = FreshId();
-    op.body = std::move(body);
+    op.request.save = kind;
+    op.request.expected = expected;
+    op.request.born = born;
+    op.request.write_id = FreshId();
+    op.request.body = std::move(body);
     return op;
   }
   SaveOp InsertOf(const Key& key, Json tree) {
@@ -165,7 +165,8 @@ class Client {
   }
   /// Releases what was granted, by its version.
   WriteOp Release(const Key& key, const AcquireOp& grant, Body body = {}) {
-    return Release(key, grant.grant.lock_id, {.expected = grant.version, .body = std::move(body)});
+    return Release(key, grant.request.grant.lock_id,
+                   {.expected = grant.result.version, .body = std::move(body)});
   }
   WriteOp ReleaseShare(const Key& key, const Uuid& id) {
     return Release(key, id, {.mode = LockMode::kShared});
@@ -210,8 +211,8 @@ class Client {
     const Key unknown;
     Key key;
     AcquireOp op(*collection_, unknown);
-    const Uuid id = op.grant.lock_id = FreshId();
-    op.grant.ttl = kTtl;
+    const Uuid id = op.request.grant.lock_id = FreshId();
+    op.request.grant.ttl = kTtl;
     store_->AcquireNext(filter, op, key, budget_);
     const OpStatus status = op.status;
     if (status == OpStatus::kDone && op.key != &key) throw std::logic_error("no key was told");

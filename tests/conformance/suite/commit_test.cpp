@@ -33,11 +33,11 @@ class Together : Batch {
   WriteOp& Write(Client& client, WriteKind kind, const AcquireOp& grant, const Key& key,
                  Body body = {}) {
     auto& op = Batch::Add<WriteOp>(client.collection(), key);
-    op.write = kind;
-    op.lock_id = grant.grant.lock_id;
-    op.expected = grant.version;
-    op.ttl = kTtl;
-    op.body = std::move(body);
+    op.request.write = kind;
+    op.request.lock_id = grant.request.grant.lock_id;
+    op.request.expected = grant.result.version;
+    op.request.ttl = kTtl;
+    op.request.body = std::move(body);
     return op;
   }
   SaveOp& Insert(Client& client, const Key& key, Json tree) {
@@ -48,7 +48,7 @@ class Together : Batch {
     return Save(client, SaveKind::kReplace, key, version, born, MakeBody(std::move(tree)));
   }
   SaveOp& Expect(Client& client, const Key& key, const ReadOp& seen) {
-    return Save(client, SaveKind::kExpect, key, seen.version, seen.born, {});
+    return Save(client, SaveKind::kExpect, key, seen.result.version, seen.result.born, {});
   }
   SaveOp& Erase(Client& client, const Key& key, std::int64_t version, const Uuid& born) {
     return Save(client, SaveKind::kErase, key, version, born, {});
@@ -73,11 +73,11 @@ class Together : Batch {
   SaveOp& Save(Client& client, SaveKind kind, const Key& key, std::int64_t version,
                const Uuid& born, Body body) {
     auto& op = Batch::Add<SaveOp>(client.collection(), key);
-    op.save = kind;
-    op.write_id = FreshId();
-    op.expected = version;
-    op.born = born;
-    op.body = std::move(body);
+    op.request.save = kind;
+    op.request.write_id = FreshId();
+    op.request.expected = version;
+    op.request.born = born;
+    op.request.body = std::move(body);
     return op;
   }
 };
@@ -92,10 +92,10 @@ class Commits : public StoreConformance {
   Json Stored(Client& client, const Key& key) {
     const ReadOp read = client.Read(key);
     if (read.status == OpStatus::kMissing) return nullptr;
-    return {{"body", read.body.json()},
-            {"version", read.version},
-            {"lock", Key(read.lock_id).ToString()},
-            {"released", Key(read.released).ToString()}};
+    return {{"body", read.result.body.json()},
+            {"version", read.result.version},
+            {"lock", Key(read.result.lock_id).ToString()},
+            {"released", Key(read.result.released).ToString()}};
   }
 
   Client others_ = Open("others");
@@ -117,7 +117,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
   const AcquireOp locked = things_.Create("locked");
   things_.Insert("taken", {{"email", "taken"}});
   AcquireOp not_mine = things_.Create("not mine");
-  not_mine.grant.lock_id = FreshId();
+  not_mine.request.grant.lock_id = FreshId();
   using AddRefused = std::function<StoreOp&(Together&)>;
   const std::vector<std::pair<OpStatus, AddRefused>> reasons{
       {OpStatus::kLost,
@@ -138,7 +138,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
        }},
       {OpStatus::kBusy,
        [&](Together& all) -> StoreOp& {
-         return all.Erase(things_, "locked", locked.version, locked.born);
+         return all.Erase(things_, "locked", locked.result.version, locked.result.born);
        }},
       {OpStatus::kConflict,
        [&](Together& all) -> StoreOp& {
@@ -165,7 +165,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
       add_at(0);
       all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
       add_at(1);
-      all.Erase(things_, "b", 1, b.born);
+      all.Erase(things_, "b", 1, b.result.born);
       add_at(2);
       all.Write(others_, WriteKind::kErase, c, "c");
       add_at(3);
@@ -177,7 +177,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
   }
   Together all(things_);
   all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
-  all.Erase(things_, "b", 1, b.born);
+  all.Erase(things_, "b", 1, b.result.born);
   EXPECT_TRUE(all.Commit()) << "all is still held";
 }
 
@@ -185,13 +185,14 @@ TEST_P(Commits, WhatWasRefusedCanBeMendedAndCommittedAgain) {
   const AcquireOp a = things_.Create("a"), locked = things_.Create("locked");
   Together both(things_);
   both.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"n", 2}}));
-  SaveOp& replace = both.Replace(things_, "locked", locked.version, locked.born, {{"n", 2}});
+  SaveOp& replace =
+      both.Replace(things_, "locked", locked.result.version, locked.result.born, {{"n", 2}});
   EXPECT_FALSE(both.Commit());
   ASSERT_EQ(replace.status, OpStatus::kBusy);
-  replace.expected = things_.Release("locked", locked).version;
+  replace.request.expected = things_.Release("locked", locked).result.version;
   EXPECT_TRUE(both.Commit());
   EXPECT_EQ(replace.detail, nullptr) << "nothing is left of the first attempt";
-  EXPECT_EQ(things_.Read("a").body.json(), Json({{"n", 2}}));
+  EXPECT_EQ(things_.Read("a").result.body.json(), Json({{"n", 2}}));
 }
 
 /// Clients that move amounts between the same documents, in any order of them.
@@ -208,10 +209,10 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
       const Key from_key = from, to_key = to;
       const ReadOp a = client.Read(from_key), b = client.Read(to_key);
       Together all(client);
-      all.Replace(client, from_key, a.version, a.born,
-                  {{"amount", a.body.json().at("amount").get<int>() - 1}});
-      all.Replace(client, to_key, b.version, b.born,
-                  {{"amount", b.body.json().at("amount").get<int>() + 1}});
+      all.Replace(client, from_key, a.result.version, a.result.born,
+                  {{"amount", a.result.body.json().at("amount").get<int>() - 1}});
+      all.Replace(client, to_key, b.result.version, b.result.born,
+                  {{"amount", b.result.body.json().at("amount").get<int>() + 1}});
       if (all.Commit()) ++done;
     }
   };
@@ -223,8 +224,8 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
   std::int64_t versions = 0;
   for (int i = 0; i < kAccounts; ++i) {
     const ReadOp read = things_.Read(i);
-    sum += read.body.json().at("amount").get<int>();
-    versions += read.version;
+    sum += read.result.body.json().at("amount").get<int>();
+    versions += read.result.version;
   }
   EXPECT_EQ(sum, 100 * kAccounts);
   EXPECT_EQ(versions, kAccounts + 2 * kTransfers * kClients);
@@ -244,15 +245,15 @@ TEST_P(Commits, OfTwoWhoExpectWhatTheOtherWritesOneIsRefused) {
     const Key &own = names[number], &other = names[1 - number];
     const auto turn = [&](bool on) {
       const ReadOp mine = client.Read(own), theirs = client.Read(other);
-      if (!on && !theirs.body.json().at("on").get<bool>()) return false;
+      if (!on && !theirs.result.body.json().at("on").get<bool>()) return false;
       Together all(client);
       all.Expect(client, other, theirs);
-      all.Replace(client, own, mine.version, mine.born, {{"on", on}});
+      all.Replace(client, own, mine.result.version, mine.result.born, {{"on", on}});
       return all.Commit();
     };
     for (int done = 0; done < kRounds && --most_tries > 0;) {
       if (!turn(false)) continue;
-      EXPECT_TRUE(client.Read(other).body.json().at("on").get<bool>()) << "both are away";
+      EXPECT_TRUE(client.Read(other).result.body.json().at("on").get<bool>()) << "both are away";
       while (!turn(true) && --most_tries > 0) {
       }
       ++done;
@@ -265,8 +266,8 @@ TEST_P(Commits, OfTwoWhoExpectWhatTheOtherWritesOneIsRefused) {
   EXPECT_GT(most_tries, 0);
   for (const Key& name : names) {
     const ReadOp read = things_.Read(name);
-    EXPECT_EQ(read.body.json(), Json({{"on", true}}));
-    EXPECT_EQ(read.version, 1 + 2 * kRounds) << "what was only expected has no new version";
+    EXPECT_EQ(read.result.body.json(), Json({{"on", true}}));
+    EXPECT_EQ(read.result.version, 1 + 2 * kRounds) << "what was only expected has no new version";
   }
 }
 
@@ -279,7 +280,7 @@ TEST_P(Commits, AnExpectedDocumentTellsNoListener) {
   alone.Expect(things_, "a", seen);
   ASSERT_TRUE(alone.Commit());
   EXPECT_EQ(told, 0);
-  EXPECT_EQ(things_.Read("a").released, seen.released);
+  EXPECT_EQ(things_.Read("a").result.released, seen.result.released);
 }
 
 struct Account {
@@ -301,7 +302,7 @@ int SumOf(std::span<const Account> accounts) {
   int sum = 0;
   for (const ReadOp& read : reads) {
     EXPECT_EQ(read.status, OpStatus::kDone);
-    sum += read.body.json().at("n").get<int>();
+    sum += read.result.body.json().at("n").get<int>();
   }
   return sum;
 }
@@ -311,7 +312,7 @@ class Transfers {
  public:
   explicit Transfers(std::vector<Account> accounts) : accounts_(std::move(accounts)) {
     for (Account& account : accounts_) {
-      account.born = account.client.Insert(account.key, {{"n", 0}}).born;
+      account.born = account.client.Insert(account.key, {{"n", 0}}).result.born;
     }
     thread_ = StartThread([this] {
       for (std::size_t i = 0; !over_ && Move(i); ++i) {

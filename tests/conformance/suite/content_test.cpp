@@ -15,10 +15,10 @@ void ExpectRoundTrip(Client& things, const Key& key, const Json& tree) {
   ASSERT_EQ(things.Insert(key, tree).status, OpStatus::kDone);
   const AcquireOp grant = things.Acquire(key);
   ASSERT_EQ(grant.status, OpStatus::kDone);
-  EXPECT_EQ(grant.body.json(), tree);
+  EXPECT_EQ(grant.result.body.json(), tree);
   ASSERT_EQ(things.Release(key, grant, MakeBody({{"wrapped", tree}})).status, OpStatus::kDone);
   const Json wrapped{{"wrapped", tree}};
-  const Body read = things.Read(key).body;
+  const Body read = things.Read(key).result.body;
   EXPECT_TRUE(IsSame(read.json(), wrapped)) << read.json() << " is not " << wrapped;
 }
 
@@ -34,7 +34,7 @@ TEST_P(StoreConformance, NumbersKeepTheirValueAndKind) {
                   {"whole", 2.0},
                   {"minus zero", -0.0}};
   ExpectRoundTrip(things_, "42", backend().Kept(tree));
-  const Json read = things_.Read("42").body.json().at("wrapped");
+  const Json read = things_.Read("42").result.body.json().at("wrapped");
   EXPECT_TRUE(read.at("umax").is_number_unsigned());
   EXPECT_TRUE(read.at("max").is_number_integer());
   EXPECT_TRUE(read.at("whole").is_number_float());
@@ -56,19 +56,20 @@ TEST_P(StoreConformance, ANumberThatChangesItsKindOnlyIsWritten) {
     const Json before = Numbers(pair[0]), after = Numbers(pair[1]);
     const SaveOp made = things_.Insert(key, before);
     ASSERT_EQ(made.status, OpStatus::kDone);
-    SaveOp save = things_.SaveOf(SaveKind::kReplace, key, made.version, made.born);
-    save.base = made.body;
-    save.body = MakeBody(after);
+    SaveOp save = things_.SaveOf(SaveKind::kReplace, key, made.result.version, made.result.born);
+    save.request.base = made.request.body;
+    save.request.body = MakeBody(after);
     things_.Execute(save);
     ASSERT_EQ(save.status, OpStatus::kDone);
     const AcquireOp grant = things_.Acquire(key);
-    EXPECT_TRUE(IsSame(grant.body.json(), after)) << pair[0] << " to " << pair[1];
-    WriteOp write = things_.ReleaseOf(key, grant.grant.lock_id, {.expected = grant.version});
-    write.base = grant.body;
-    write.body = MakeBody(before);
+    EXPECT_TRUE(IsSame(grant.result.body.json(), after)) << pair[0] << " to " << pair[1];
+    WriteOp write =
+        things_.ReleaseOf(key, grant.request.grant.lock_id, {.expected = grant.result.version});
+    write.request.base = grant.result.body;
+    write.request.body = MakeBody(before);
     things_.Execute(write);
     ASSERT_EQ(write.status, OpStatus::kDone);
-    const Body read = things_.Read(key).body;
+    const Body read = things_.Read(key).result.body;
     EXPECT_TRUE(IsSame(read.json(), before)) << pair[1] << " to " << pair[0];
   }
 }
@@ -95,7 +96,7 @@ TEST_P(StoreConformance, ATextWithNulIsRefusedByItsPathIfItIsNotKept) {
   const AcquireOp grant = things_.Create("42", {{"good", 1}});
   ASSERT_EQ(grant.status, OpStatus::kDone);
   expect_refused(things_.Release("42", grant, MakeBody(bad)));
-  EXPECT_EQ(things_.Read("42").body.json(), Json({{"good", 1}}));
+  EXPECT_EQ(things_.Read("42").result.body.json(), Json({{"good", 1}}));
   EXPECT_EQ(things_.Release("42", grant).status, OpStatus::kDone);
 }
 
@@ -122,7 +123,7 @@ TEST_P(StoreConformance, BodiesMayBeDeep) {
     if (depth % 2 != 0) ++depth;
   }
   ASSERT_EQ(things_.Insert("42", tree).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("42").body.json(), tree);
+  EXPECT_EQ(things_.Read("42").result.body.json(), tree);
 }
 
 TEST_P(StoreConformance, BodiesMayBeLarge) {
@@ -138,9 +139,9 @@ TEST_P(StoreConformance, BodiesMayBeAsLargeAsAnyBodyMayBe) {
   ASSERT_EQ(things_.Insert("42", one).status, OpStatus::kDone);
   const AcquireOp grant = things_.Acquire("42");
   ASSERT_EQ(grant.status, OpStatus::kDone);
-  EXPECT_TRUE(grant.body.json() == one);  // a store may keep it with other spaces
+  EXPECT_TRUE(grant.result.body.json() == one);  // a store may keep it with other spaces
   ASSERT_EQ(things_.Release("42", grant, MakeBody(two)).status, OpStatus::kDone);
-  EXPECT_TRUE(things_.Read("42").body.json() == two);
+  EXPECT_TRUE(things_.Read("42").result.body.json() == two);
 }
 
 TEST_P(StoreConformance, KeysThatPrintAlikeAreDifferentDocuments) {
@@ -154,7 +155,7 @@ TEST_P(StoreConformance, KeysThatPrintAlikeAreDifferentDocuments) {
     ASSERT_EQ(things_.Insert(keys[i], {{"n", i}}).status, OpStatus::kDone) << i;
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(things_.Read(keys[i]).body.json().at("n"), i);
+    EXPECT_EQ(things_.Read(keys[i]).result.body.json().at("n"), i);
   }
   EXPECT_EQ(things_.Query(Filter()).size(), keys.size());
 }
@@ -181,7 +182,7 @@ TEST_P(StoreConformance, HostileKeysAreOrdinaryKeys) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const ReadOp read = things_.Read(texts[i]);
     ASSERT_EQ(read.status, OpStatus::kDone) << i;
-    EXPECT_EQ(read.body.json().at("n"), i);
+    EXPECT_EQ(read.result.body.json().at("n"), i);
   }
   std::vector<Key> expected(texts.begin(), texts.end());
   std::sort(expected.begin(), expected.end());
@@ -202,13 +203,13 @@ TEST_P(StoreConformance, OwnersKeepWhatTheySay) {
   holder.pid = 4711;
   Key key("42");
   AcquireOp op = things_.AcquireOf(key);
-  op.grant.owner = std::make_shared<const LockHolder>(holder);
-  op.insert = MakeBody(Json::object());
+  op.request.grant.owner = std::make_shared<const LockHolder>(holder);
+  op.request.insert = MakeBody(Json::object());
   things_.Execute(op);
   const ReadOp read = things_.Read("42");
-  EXPECT_EQ(read.holder.name, holder.name);
-  EXPECT_EQ(read.holder.host, holder.host);
-  EXPECT_EQ(read.holder.pid, holder.pid);
+  EXPECT_EQ(read.result.holder.name, holder.name);
+  EXPECT_EQ(read.result.holder.host, holder.host);
+  EXPECT_EQ(read.result.holder.pid, holder.pid);
 }
 
 TEST_P(StoreConformance, CollectionsDoNotMix) {

@@ -22,13 +22,13 @@ TEST_P(StoreConformance, TextThatIsNotUtf8IsRefused) {
   EXPECT_EQ(things_.Read("new").status, OpStatus::kMissing);
   const Body bad = MakeBody({{"a", kBadText}});
   const SaveOp insert = things_.Insert("42", {{"a", 1}});
-  ExpectRefused(things_.Replace("42", 1, insert.born, {{"a", kBadText}}));
+  ExpectRefused(things_.Replace("42", 1, insert.result.born, {{"a", kBadText}}));
   const AcquireOp grant = things_.Acquire("42");
   ExpectRefused(things_.Release("42", grant, bad));
-  ExpectRefused(things_.Release("42", grant.grant.lock_id, {.body = bad, .merge = true}));
+  ExpectRefused(things_.Release("42", grant.request.grant.lock_id, {.body = bad, .merge = true}));
   const ReadOp read = things_.Read("42");
-  EXPECT_EQ(read.lock_id, grant.grant.lock_id);
-  EXPECT_EQ(read.body.json(), Json({{"a", 1}}));
+  EXPECT_EQ(read.result.lock_id, grant.request.grant.lock_id);
+  EXPECT_EQ(read.result.body.json(), Json({{"a", 1}}));
 }
 
 TEST_P(StoreConformance, TextThatIsNotUtf8SpoilsNoBatch) {
@@ -46,7 +46,7 @@ TEST_P(StoreConformance, WhatIsNotHeldIsAsOldAsTheEndOfItsLease) {
   const AcquireOp shared = things_.Create("shared", {}, {.mode = LockMode::kShared});
   things_.Insert("never held", {});
   clock().Advance(kTtl + 60s);
-  EXPECT_EQ(things_.Replace("saved", 1, saved.born, {}).status, OpStatus::kDone);
+  EXPECT_EQ(things_.Replace("saved", 1, saved.result.born, {}).status, OpStatus::kDone);
   EXPECT_EQ(things_.Purge(), 2);
   clock().Advance(60s);
   for (const LockRow& row : things_.Locks({.unheld = true})) {

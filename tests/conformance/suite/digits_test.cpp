@@ -75,7 +75,7 @@ bool ExpectDigitsStay(const Backend& backend, Client& things, const Key& key,
   const SaveOp made = things.InsertBody(key, Body::FromText(text));
   if (made.status == OpStatus::kFailed && DetailOf(made).code == Errc::kDocument) return false;
   EXPECT_EQ(made.status, OpStatus::kDone);
-  const Body stored = things.Read(key).body;
+  const Body stored = things.Read(key).result.body;
   EXPECT_EQ(stored.json(), Body::FromText(text).json());
   if (backend.keeps_literals) {
     EXPECT_EQ(TextOf(stored), text);
@@ -86,22 +86,22 @@ bool ExpectDigitsStay(const Backend& backend, Client& things, const Key& key,
     auto part = parts.Lock(key);
     part->n = 2;
     part.Save();
-    EXPECT_EQ(TextOf(things.Read(key).body), WithN(stored, 2));
+    EXPECT_EQ(TextOf(things.Read(key).result.body), WithN(stored, 2));
     part->n = 3;
     part.Release();
   }
-  EXPECT_EQ(TextOf(things.Read(key).body), WithN(stored, 3));
+  EXPECT_EQ(TextOf(things.Read(key).result.body), WithN(stored, 3));
   parts.Update(key, [](Part& part) { part.n = 4; });
   auto found = parts.Find(key).value();
   found->n = 5;
   parts.Save(found);
-  EXPECT_EQ(TextOf(things.Read(key).body), WithN(stored, 5));
+  EXPECT_EQ(TextOf(things.Read(key).result.body), WithN(stored, 5));
   found->known = 0.125;
   parts.Save(found);
   Json changed = stored.json();
   changed["n"] = 5;
   changed["known"] = 0.125;
-  EXPECT_EQ(TextOf(things.Read(key).body), Body::FromJson(changed, stored).text());
+  EXPECT_EQ(TextOf(things.Read(key).result.body), Body::FromJson(changed, stored).text());
   return true;
 }
 

@@ -50,10 +50,10 @@ class SearchesInVain : public StoreConformance {
   std::optional<std::chrono::milliseconds> FreeIn(const Filter& filter, bool asks = true) {
     Key key;
     AcquireOp op = things_.AcquireOf(key);
-    op.asks_free_in = asks;
+    op.request.asks_free_in = asks;
     store().AcquireNext(filter, op, key, kBudget);
     EXPECT_EQ(op.status, OpStatus::kMissing);
-    return op.free_in;
+    return op.result.free_in;
   }
 };
 

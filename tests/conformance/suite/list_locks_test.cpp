@@ -33,15 +33,16 @@ TEST_P(StoreConformance, ListsItsCollectionsOrRefuses) {
 TEST_P(StoreConformance, ListsTheFenceOfTheGrantWhateverWasSavedSince) {
   const AcquireOp named = things_.Create("named");
   things_.Release("named", named);
-  const std::int64_t again = things_.Acquire("named").version;
+  const std::int64_t again = things_.Acquire("named").result.version;
   const AcquireOp grant = things_.Create("saved", {{"n", 1}});
-  const WriteOp save = things_.Write("saved", WriteKind::kCheckpoint, grant.grant.lock_id,
-                                     {.expected = grant.version, .body = MakeBody({{"n", 2}})});
+  const WriteOp save =
+      things_.Write("saved", WriteKind::kCheckpoint, grant.request.grant.lock_id,
+                    {.expected = grant.result.version, .body = MakeBody({{"n", 2}})});
   const std::vector<LockRow> rows = List(things_);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].fence, again);
-  EXPECT_EQ(rows[1].version, save.version);
-  EXPECT_EQ(rows[1].fence.value_or(grant.version), grant.version);
+  EXPECT_EQ(rows[1].version, save.result.version);
+  EXPECT_EQ(rows[1].fence.value_or(grant.result.version), grant.result.version);
 }
 
 TEST_P(StoreConformance, ListsTheFenceOfEachShare) {
@@ -51,11 +52,12 @@ TEST_P(StoreConformance, ListsTheFenceOfEachShare) {
   };
   const AcquireOp first = share(MakeBody(Json::object()));
   const AcquireOp second = share({});
-  things_.Renew("42", first.grant.lock_id, kTtl, LockMode::kShared);
+  things_.Renew("42", first.request.grant.lock_id, kTtl, LockMode::kShared);
   const std::vector<LockRow> rows = things_.Locks();
   ASSERT_EQ(rows.size(), 2U);
   for (const LockRow& row : rows) {
-    EXPECT_EQ(row.fence, row.lock_id == first.grant.lock_id ? first.version : second.version);
+    EXPECT_EQ(row.fence, row.lock_id == first.request.grant.lock_id ? first.result.version
+                                                                    : second.result.version);
   }
 }
 
@@ -77,7 +79,7 @@ TEST_P(StoreConformance, ALockHeldForLongIsNotIdleOnceItIsReleased) {
   const AcquireOp grant = things_.Create("42");
   for (int i = 0; i < 10; ++i) {
     clock().Advance(20s);
-    ASSERT_EQ(things_.Renew("42", grant.grant.lock_id).status, OpStatus::kDone);
+    ASSERT_EQ(things_.Renew("42", grant.request.grant.lock_id).status, OpStatus::kDone);
   }
   things_.Release("42", grant);
   const std::vector<LockRow> rows = List(things_, {.unheld = true});
@@ -116,8 +118,8 @@ TEST_P(StoreConformance, ListsEachLockOnceHoweverManyPagesThereAre) {
   std::vector<AcquireOp> grants;
   for (const Key& key : keys) {
     AcquireOp& op = grants.emplace_back(things_.collection(), key);
-    op.grant = {.lock_id = FreshId(), .ttl = 1h};
-    op.insert = MakeBody(Json::object());
+    op.request.grant = {.lock_id = FreshId(), .ttl = 1h};
+    op.request.insert = MakeBody(Json::object());
   }
   for (std::size_t i = 0; i < kLocks; i += 100) {
     std::vector<StoreOp*> some;

@@ -18,8 +18,8 @@ TEST_P(NextDocument, DrainsAQueueOfManyExactlyOnce) {
   for (Client::Next next = things_.AcquireNext(Queued()); next.status == OpStatus::kDone;
        next = things_.AcquireNext(Queued())) {
     EXPECT_TRUE(seen.insert(next.key).second);
-    EXPECT_GE(next.op.body.json().at("due"), due);
-    due = next.op.body.json().at("due");
+    EXPECT_GE(next.op.result.body.json().at("due"), due);
+    due = next.op.result.body.json().at("due");
     things_.Release(next.key, next.id, {.expected = 2, .body = MakeBody({{"status", "done"}})});
   }
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(kCount));

@@ -30,7 +30,7 @@ void WaitingQueue::ExpectAHintFor(Client& waiting) {
     const Key key = FreshId();
     const AcquireOp grant = things_.Create(key);
     const Uuid waiter = FreshId();
-    ASSERT_TRUE(waiting.Acquire(key, {.id = waiter, .queue_for = 20s}).queued);
+    ASSERT_TRUE(waiting.Acquire(key, {.id = waiter, .queue_for = 20s}).result.queued);
     const WriteOp release = things_.Release(key, grant, MakeBody({{"n", 2}}));
     const auto is_told = [&] {
       const std::lock_guard guard(mutex);
@@ -41,8 +41,8 @@ void WaitingQueue::ExpectAHintFor(Client& waiting) {
     const std::optional<GrantSeen>& seen = told[key.Hash()];
     if (!seen || seen->lock_id.is_nil()) return;  // it does not say to whom
     EXPECT_EQ(seen->lock_id, waiter);
-    EXPECT_EQ(seen->version, release.version);
-    EXPECT_EQ(seen->born, grant.born);
+    EXPECT_EQ(seen->version, release.result.version);
+    EXPECT_EQ(seen->born, grant.result.born);
     if (!seen->body) return;
     EXPECT_EQ(seen->body.json(), Json({{"n", 2}}));
     return;

@@ -74,7 +74,7 @@ TEST_P(Hints, TellOfInsertsAndSaves) {
   ASSERT_TRUE(hearing.Hears(things_)) << kDeaf;
   const SaveOp insert = things_.Insert("42", {});
   EXPECT_TRUE(IsSoon([&] { return hearing.Of("42"); }, 60s)) << "of the insert";
-  ASSERT_EQ(things_.Replace("42", 1, insert.born, {{"a", 1}}).status, OpStatus::kDone);
+  ASSERT_EQ(things_.Replace("42", 1, insert.result.born, {{"a", 1}}).status, OpStatus::kDone);
   EXPECT_TRUE(IsSoon([&] { return hearing.Of("42"); }, 60s)) << "of the save";
 }
 

@@ -22,12 +22,12 @@ TEST_P(StoreConformance, PeoplesTypesComeBackAsTheyWere) {
                   {"nan", Decimal128("NaN")},
                   {"list", {At(1), Oid(2), {{"deep", Decimal128("1E+3")}}}}};
   ASSERT_EQ(things_.Insert("42", tree).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("42").body.json(), tree);
+  EXPECT_EQ(things_.Read("42").result.body.json(), tree);
   const AcquireOp grant = things_.Acquire("42");
   Json changed = tree;
   changed["date"] = At(5);
   ASSERT_EQ(things_.Release("42", grant, MakeBody(changed)).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("42").body.json(), changed);
+  EXPECT_EQ(things_.Read("42").result.body.json(), changed);
 }
 
 TEST_P(StoreConformance, WhatOnlyLooksLikeATypedValueStaysAnObject) {
@@ -42,7 +42,7 @@ TEST_P(StoreConformance, WhatOnlyLooksLikeATypedValueStaysAnObject) {
                   {"where", {{"$where", "return true"}}},
                   {"more", {{"$date", {{"$numberLong", "5"}}}, {"x", 1}}}};
   ASSERT_EQ(things_.Insert("42", tree).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("42").body.json(), tree);
+  EXPECT_EQ(things_.Read("42").result.body.json(), tree);
 }
 
 TEST_P(StoreConformance, DatesAreFoundByTime) {

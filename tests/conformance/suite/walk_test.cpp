@@ -94,9 +94,9 @@ class Walks : public StoreConformance {
       std::vector<StoreOp*> all;
       for (int i = begin; i < std::min(begin + kAtOnce, count); ++i) {
         SaveOp& op = ops.emplace_back(things_.collection(), keys[static_cast<std::size_t>(i)]);
-        op.save = SaveKind::kInsert;
-        op.write_id = FreshId();
-        op.body = MakeBody({{"n", i}, {"even", i % 2 == 0}});
+        op.request.save = SaveKind::kInsert;
+        op.request.write_id = FreshId();
+        op.request.body = MakeBody({{"n", i}, {"even", i % 2 == 0}});
         all.push_back(&op);
       }
       things_.Execute(all);

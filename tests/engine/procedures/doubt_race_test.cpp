@@ -52,19 +52,21 @@ class Recorder : public FaultyStore {
   void Note(const StoreOp& op) {
     if (op.kind == OpKind::kAcquire) {
       const auto& acquire = static_cast<const AcquireOp&>(op);
-      effects.push_back(
-          {op.kind, acquire.grant.lock_id, acquire.version, acquire.born, acquire.created, Body()});
+      effects.push_back({op.kind, acquire.request.grant.lock_id, acquire.result.version,
+                         acquire.result.born, acquire.result.created, Body()});
     } else if (op.kind == OpKind::kWrite) {
       const auto& write = static_cast<const WriteOp&>(op);
-      effects.push_back({op.kind, write.next ? write.next->lock_id : write.lock_id, write.version,
-                         Uuid{}, false, write.body});
-      if (write.next) {  // a grant too
-        effects.push_back(
-            {OpKind::kAcquire, write.next->lock_id, write.version, Uuid{}, false, Body()});
+      effects.push_back({op.kind,
+                         write.request.next ? write.request.next->lock_id : write.request.lock_id,
+                         write.result.version, Uuid{}, false, write.request.body});
+      if (write.request.next) {  // a grant too
+        effects.push_back({OpKind::kAcquire, write.request.next->lock_id, write.result.version,
+                           Uuid{}, false, Body()});
       }
     } else if (op.kind == OpKind::kSave) {
       const auto& save = static_cast<const SaveOp&>(op);
-      effects.push_back({op.kind, save.write_id, save.version, save.born, false, save.body});
+      effects.push_back({op.kind, save.request.write_id, save.result.version, save.result.born,
+                         false, save.request.body});
     }
   }
 };
@@ -135,7 +137,7 @@ struct Rival {
   }
   void Save(SaveKind kind, Body body) {
     const ReadOp seen = client.Read(world.key);
-    client.Save(kind, world.key, seen.version, seen.born, std::move(body));
+    client.Save(kind, world.key, seen.result.version, seen.result.born, std::move(body));
   }
 };
 
@@ -289,10 +291,10 @@ void SavedOrWritten(const World& w, const Told& told) {
   saves.empty() ? Written(w, told) : Saved(w, told);
 }
 void Unlocked(const World& w, const Told&) {
-  EXPECT_NE(w.Look().lock_id, LeaseLockId(*w.held.lease));
+  EXPECT_NE(w.Look().result.lock_id, LeaseLockId(*w.held.lease));
 }
 void Erased(const World& w, const Told&) {
-  EXPECT_NE(w.Look().born, w.seen.born) << "what was erased is still there";
+  EXPECT_NE(w.Look().result.born, w.seen.born) << "what was erased is still there";
 }
 void NoMatter(const World&, const Told&) {}
 
@@ -406,13 +408,14 @@ void ExpectNoBody(const World& w) {
 /// A lock of this engine in the store must belong to a handle or a waiter of this test.
 void ExpectKnown(const World& w, bool detached) {
   const ReadOp look = w.Look();
-  if (!look.locked) return;
+  if (!look.result.locked) return;
   const auto grants = w.recorder->Of(OpKind::kAcquire);
-  const bool ours = std::any_of(grants.begin(), grants.end(),
-                                [&](const Effect& grant) { return grant.id == look.lock_id; });
+  const bool ours = std::any_of(grants.begin(), grants.end(), [&](const Effect& grant) {
+    return grant.id == look.result.lock_id;
+  });
   if (!ours) return;
   const auto holds = [&](const LeasePtr& lease) {
-    return lease && lease->lock_id == look.lock_id &&
+    return lease && lease->lock_id == look.result.lock_id &&
            (LeaseHeld(*lease) || detached || lease->phase() == Phase::kInDoubt);
   };
   EXPECT_TRUE(holds(w.held.lease) || (w.next && holds(w.next->grant.lease))) << "an orphaned lock";
@@ -452,10 +455,10 @@ void Play(const Case& c) {
   // No handle counts as held while another client has the lock.
   w.clock->Advance(10s);
   if (w.held.lease && LeaseHeld(*w.held.lease) && w.held.lease->mode == LockMode::kExclusive) {
-    EXPECT_EQ(w.Look().lock_id, LeaseLockId(*w.held.lease));
+    EXPECT_EQ(w.Look().result.lock_id, LeaseLockId(*w.held.lease));
   }
   if (w.next && !w.next->failure && LeaseHeld(*w.next->grant.lease)) {
-    EXPECT_EQ(w.Look().lock_id, LeaseLockId(*w.next->grant.lease));
+    EXPECT_EQ(w.Look().result.lock_id, LeaseLockId(*w.next->grant.lease));
   }
   EXPECT_TRUE(std::string_view(c.verb.name) != "release with hand-over" || w.next)
       << "the waiter was told nothing";

@@ -34,7 +34,7 @@ TEST_F(DoubtTest, EachGhostIsReleasedByOneTaskOnly) {
   std::vector<Uuid> released;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kWrite) return;
-    released.push_back(static_cast<const WriteOp*>(ops.front())->lock_id);
+    released.push_back(static_cast<const WriteOp*>(ops.front())->request.lock_id);
   });
   EXPECT_EQ(TryLock("a"), Errc::kInDoubt);
   clock->RunPending();
@@ -203,8 +203,8 @@ TEST_F(DoubtTest, AStoreIsToldWhatIsSentAgainAndOfWhichDocument) {
     const StoreOp& op = *ops.front();
     if (op.kind != OpKind::kWrite && op.kind != OpKind::kSave) return;
     again.push_back(op.is_retry);
-    born.insert(op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).born
-                                          : static_cast<const SaveOp&>(op).born);
+    born.insert(op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).request.born
+                                          : static_cast<const SaveOp&>(op).request.born);
   });
   Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
   ASSERT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));

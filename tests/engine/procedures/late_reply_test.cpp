@@ -219,7 +219,7 @@ TEST_F(EngineTest, ARenewalByTheKeeperNeverUndoesADetach) {
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kRenew) return;
     renewed = true;
-    EXPECT_TRUE(static_cast<const RenewOp*>(ops.front())->keep_process)
+    EXPECT_TRUE(static_cast<const RenewOp*>(ops.front())->request.keep_process)
         << "it may arrive behind a Detach, and whose life the lock hangs on stays as it is";
   });
   clock->Advance(1s);

@@ -138,7 +138,7 @@ class EngineTest : public ManagerTest {
   ReadResult Stored(const Key& key) { return Read(engine(), *collection, key); }
 
   /// The stored document, whether the manager is closed or not.
-  bool IsLocked(const Key& key) { return Other().Read(key).locked; }
+  bool IsLocked(const Key& key) { return Other().Read(key).result.locked; }
   /// One that uses the store by itself.
   conformance::Client Other() { return conformance::Client(store, "orders"); }
 

@@ -46,7 +46,7 @@ class GrantHint : public EngineTest {
   }
   /// The other process releases, and the store grants the lock to the waiter. Returns the hint.
   LockHint PassOn() {
-    Other().Release(key_, held_.grant.lock_id, {.body = Body::FromJson({{"n", 7}})});
+    Other().Release(key_, held_.request.grant.lock_id, {.body = Body::FromJson({{"n", 7}})});
     EXPECT_FALSE(told->held_back.empty());
     store->Reset();
     return told->held_back.back();
@@ -129,7 +129,7 @@ TEST_F(GrantHint, OfAnotherIncarnationIsNotBelieved) {
 TEST_F(GrantHint, OfAVersionThatTheWaiterHadMetIsNotBelieved) {
   LockHint hint = PassOn();
   store->Inject({.op = OpKind::kAcquire});
-  hint.grant->version = held_.version;
+  hint.grant->version = held_.result.version;
   Tell(hint);
   EXPECT_FALSE(waiting_->result);
   EXPECT_EQ(asked(), 1);
@@ -139,7 +139,7 @@ TEST_F(GrantHint, WithoutTheBodyMakesTheWaiterAsk) {
   std::vector<bool> seem;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kAcquire) return;
-    seem.push_back(static_cast<const AcquireOp&>(*ops.front()).seems_granted);
+    seem.push_back(static_cast<const AcquireOp&>(*ops.front()).request.seems_granted);
   });
   LockHint hint = PassOn();
   hint.grant = GrantSeen{};  // as a store tells it that knows the document alone

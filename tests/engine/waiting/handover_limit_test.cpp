@@ -56,7 +56,7 @@ class HandOverLimitTest : public EngineTest {
     std::vector<bool> handed;
     store->OnExecute([&](std::span<StoreOp* const> ops) {
       if (ops.front()->kind != OpKind::kWrite) return;
-      handed.push_back(static_cast<const WriteOp&>(*ops.front()).next != nullptr);
+      handed.push_back(static_cast<const WriteOp&>(*ops.front()).request.next != nullptr);
     });
     EXPECT_FALSE(ReleaseWith(held, {{"n", 0}}));
     for (const auto& waiting : queue) {
@@ -86,7 +86,7 @@ TEST_F(HandOverLimitTest, TakingTurnsCountsThoughNobodyIsLeftInTheQueue) {
   std::vector<bool> handed;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kWrite) return;
-    handed.push_back(static_cast<const WriteOp&>(*ops.front()).next != nullptr);
+    handed.push_back(static_cast<const WriteOp&>(*ops.front()).request.next != nullptr);
   });
   Grant held = Lock("a");
   for (int turn = 0; turn < 5; ++turn) {

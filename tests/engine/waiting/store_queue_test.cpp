@@ -48,7 +48,7 @@ class StoreQueueTest : public EngineTest {
   /// An entry of a waiter that will never come.
   void LeaveEntryOfDead(const Key& key, std::chrono::milliseconds length,
                         LockMode mode = LockMode::kExclusive) {
-    EXPECT_TRUE(Other().Acquire(key, {.mode = mode, .queue_for = length}).queued);
+    EXPECT_TRUE(Other().Acquire(key, {.mode = mode, .queue_for = length}).result.queued);
   }
   int WaitingInStore(const Key& key) {
     const LockPage page = store->ListLocks(*collection, {.key = key, .unheld = true}, {}, 1s);
@@ -60,7 +60,9 @@ class StoreQueueTest : public EngineTest {
     EXPECT_TRUE(stored.locked);
     EXPECT_LT(lease.deadline(), clock->Now() + StoredLeft(lease.key));
   }
-  std::chrono::milliseconds StoredLeft(const Key& key) { return Other().Read(key).remaining; }
+  std::chrono::milliseconds StoredLeft(const Key& key) {
+    return Other().Read(key).result.remaining;
+  }
   static Lease& LeaseOf(const std::shared_ptr<Waiting>& waiting) {
     return *waiting->result->grant.lease;
   }
@@ -73,7 +75,7 @@ TEST_F(StoreQueueTest, TheFirstWaiterOfAProcessPlacesItsEntry) {
   std::set<Uuid> ids;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kAcquire) return;
-    const GrantRequest& grant = static_cast<const AcquireOp&>(*ops.front()).grant;
+    const GrantRequest& grant = static_cast<const AcquireOp&>(*ops.front()).request.grant;
     if (grant.queue_for.count() > 0) ids.insert(grant.lock_id);
   });
   const auto first = LockLater("a", {.wait = kForever});
@@ -192,7 +194,8 @@ TEST_F(StoreQueueTest, AFreeLockWhoseQueueIsOverIsTakenByOneRequest) {
   std::vector<bool> entered;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kAcquire) return;
-    entered.push_back(static_cast<const AcquireOp&>(*ops.front()).grant.queue_for.count() > 0);
+    entered.push_back(static_cast<const AcquireOp&>(*ops.front()).request.grant.queue_for.count() >
+                      0);
   });
   for (const std::chrono::milliseconds pause : {0ms, 3000ms}) {
     clock->Advance(pause);
@@ -380,7 +383,7 @@ TEST_F(StoreQueueTest, AWaiterThatIsStoppedTwiceDuringAnAttemptLeavesTheQueue) {
   auto waiting = std::make_shared<Waiting>();
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kAcquire) return;
-    if (static_cast<const AcquireOp&>(*ops.front()).grant.queue_for.count() == 0) return;
+    if (static_cast<const AcquireOp&>(*ops.front()).request.grant.queue_for.count() == 0) return;
     waiting->handle->End(Errc::kCancelled);
     waiting->handle->End(Errc::kTimedOut);
   });
@@ -431,7 +434,7 @@ TEST_F(StoreQueueTest, AWaiterThatIsStoppedBeforeItLearnsOfItsGrantPassesItOn) {
   const auto there = LockThereLater("a", {.wait = kForever});
   EXPECT_EQ(WaitingInStore("a"), 2);
   store->DropHints(true);
-  Other().Release("a", hold.grant.lock_id);
+  Other().Release("a", hold.request.grant.lock_id);
   EXPECT_EQ(WaitingInStore("a"), 1);
   EXPECT_FALSE(waiting->result);
   CancelAcquire(waiting->handle);

@@ -44,25 +44,25 @@ inline void TryRules(Collection& collection, const rules::LockState& lock, TimeP
   for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
     rules::LockState state = lock;
     AcquireOp op(collection, key);
-    op.grant.lock_id = kNew;
-    op.grant.ttl = kMaxTtl.ms();
-    op.grant.mode = mode;
+    op.request.grant.lock_id = kNew;
+    op.request.grant.ttl = kMaxTtl.ms();
+    op.request.grant.mode = mode;
     rules::Acquire(op, state, now);
     const bool granted = op.status == OpStatus::kDone;
     Require(!granted || !live || (mode == LockMode::kShared && lock.IsShared()),
             "a live lock is not granted");
-    Require(!granted || op.version > lock.version, "a grant raises the version");
+    Require(!granted || op.result.version > lock.version, "a grant raises the version");
     if (op.detail && op.detail->remaining) {
       Require(op.detail->remaining->count() >= 0, "a remaining time is not negative");
     }
   }
   ReadOp read(collection, key);
   rules::Read(read, lock, now);
-  Require(read.locked == live, "a read tells of a live lock");
-  Require(read.remaining.count() >= 0, "a remaining time is not negative");
+  Require(read.result.locked == live, "a read tells of a live lock");
+  Require(read.result.remaining.count() >= 0, "a remaining time is not negative");
   RenewOp renew(collection, key);
-  renew.lock_id = lock.lock_id;
-  renew.ttl = kMaxTtl.ms();
+  renew.request.lock_id = lock.lock_id;
+  renew.request.ttl = kMaxTtl.ms();
   rules::LockState renewed = lock;
   rules::Renew(renew, renewed, now);
   Require(renew.status != OpStatus::kDone || live, "a renewal does not revive");

@@ -24,10 +24,10 @@ class ReadsStale final : public PassingStore {
     Pass(op, budget);
     if (op.status != OpStatus::kDone) return;
     const std::lock_guard guard(mutex_);
-    const auto [seen, first] = seen_.try_emplace(*op.key, op.body, op.version);
+    const auto [seen, first] = seen_.try_emplace(*op.key, op.result.body, op.result.version);
     if (first) return;
-    op.body = seen->second.first;
-    op.version = seen->second.second;
+    op.result.body = seen->second.first;
+    op.result.version = seen->second.second;
   }
 
   std::mutex mutex_;
@@ -38,7 +38,7 @@ class DeniesWrites final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(WriteOp& op, Budget budget) override {
     Pass(op, budget);
-    if (op.status == OpStatus::kDone && op.body && ++count_ % 5 == 0) {
+    if (op.status == OpStatus::kDone && op.request.body && ++count_ % 5 == 0) {
       op.Fail(Errc::kRefused, "denied");
     }
   }
@@ -49,7 +49,7 @@ class DeniesWrites final : public PassingStore {
 class FreesRefused final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(WriteOp& op, Budget budget) override {
-    if (!op.body || ++count_ % 5 != 0) return Pass(op, budget);
+    if (!op.request.body || ++count_ % 5 != 0) return Pass(op, budget);
     Free(op, budget);
     op.Fail(Errc::kRefused, "refused");
   }
@@ -93,7 +93,7 @@ class ReadsInTurn final : public PassingStore {
 class OneShareMore final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(AcquireOp& op, Budget budget) override {
-    if (op.grant.mode == LockMode::kShared) ++op.grant.max_holders;
+    if (op.request.grant.mode == LockMode::kShared) ++op.request.grant.max_holders;
     Pass(op, budget);
   }
 };
@@ -102,27 +102,27 @@ class OneShareMore final : public PassingStore {
 class WritesLate final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(WriteOp& op, Budget budget) override {
-    if (op.write == WriteKind::kRelease && op.body && ++count_ % 10 == 0) {
+    if (op.request.write == WriteKind::kRelease && op.request.body && ++count_ % 10 == 0) {
       Free(op, budget);
       std::this_thread::sleep_for(300ms);
     }
     Pass(op, budget);
-    if (op.status == OpStatus::kLost && op.body) WriteAnyway(op, budget);
+    if (op.status == OpStatus::kLost && op.request.body) WriteAnyway(op, budget);
   }
 
   void WriteAnyway(WriteOp& op, Budget budget) {
     ReadOp read(*op.collection, *op.key);
     Pass(read, budget);
     WriteOp write(*op.collection, *op.key);
-    write.write = WriteKind::kCheckpoint;
-    write.lock_id = read.lock_id;
-    write.expected = read.version;
-    write.body = op.body;
-    write.ttl = 1s;
+    write.request.write = WriteKind::kCheckpoint;
+    write.request.lock_id = read.result.lock_id;
+    write.request.expected = read.result.version;
+    write.request.body = op.request.body;
+    write.request.ttl = 1s;
     Pass(write, budget);
     if (write.status == OpStatus::kDone) {
       op.status = OpStatus::kDone;
-      op.version = write.version;
+      op.result.version = write.result.version;
     }
   }
 
@@ -133,24 +133,24 @@ class WritesLate final : public PassingStore {
 class ForgetsEntries final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(AcquireOp& op, Budget budget) override {
-    const bool waits = op.grant.queue_for.count() > 0;
-    op.grant.queue_for = {};
+    const bool waits = op.request.grant.queue_for.count() > 0;
+    op.request.grant.queue_for = {};
     Pass(op, budget);
-    op.queued = waits && op.status == OpStatus::kBusy;
+    op.result.queued = waits && op.status == OpStatus::kBusy;
   }
 };
 
 class KeepsReleased final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(WriteOp& op, Budget budget) override {
-    const bool keeps =
-        op.write == WriteKind::kRelease && op.body && op.next == nullptr && ++count_ == 5;
+    const bool keeps = op.request.write == WriteKind::kRelease && op.request.body &&
+                       op.request.next == nullptr && ++count_ == 5;
     if (keeps) {
-      op.write = WriteKind::kCheckpoint;
-      op.ttl = 4s;
+      op.request.write = WriteKind::kCheckpoint;
+      op.request.ttl = 4s;
     }
     Pass(op, budget);
-    if (keeps) op.write = WriteKind::kRelease;
+    if (keeps) op.request.write = WriteKind::kRelease;
   }
 
   std::atomic<int> count_ = 0;

@@ -34,8 +34,8 @@ class PassingStore : public testing::FaultyStore {
   /// Releases the lock that `op` is about, as another client might.
   void Free(const WriteOp& op, Budget budget) {
     WriteOp release(*op.collection, {*op.key, op.hash});
-    release.lock_id = op.lock_id;
-    release.release_id = NewUuid();
+    release.request.lock_id = op.request.lock_id;
+    release.request.release_id = NewUuid();
     Pass(release, budget);
   }
 };

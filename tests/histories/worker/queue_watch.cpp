@@ -17,9 +17,9 @@ class QueueWatch final : public PassingStore {
     // The entry counts from some moment after this one.
     const std::int64_t sent = Record::Now();
     Pass(op, budget);
-    if (op.status == OpStatus::kBusy && op.queued) {
+    if (op.status == OpStatus::kBusy && op.result.queued) {
       record_.Write({{"e", "stands"}, {"sent", sent}});
-    } else if (op.status == OpStatus::kDone && op.passed_on) {
+    } else if (op.status == OpStatus::kDone && op.result.passed_on) {
       record_.Write({{"e", "passed on"}});
     }
   }

@@ -91,22 +91,22 @@ TEST_F(MongoFence, IsKeptByAWriteThatReplacesTheWholeBody) {
   Client client(store_);
   const Key key("a");
   const AcquireOp held = client.Acquire(key, NewUuid());
-  WriteOp save =
-      client.WriteOf(key, WriteKind::kCheckpoint, held.grant.lock_id, {.expected = held.version});
-  save.fence = held.version;
-  save.body = Counted(2);
-  save.ttl = kTtl;
+  WriteOp save = client.WriteOf(key, WriteKind::kCheckpoint, held.request.grant.lock_id,
+                                {.expected = held.result.version});
+  save.request.fence = held.result.version;
+  save.request.body = Counted(2);
+  save.request.ttl = kTtl;
   client.Execute(save);
   ASSERT_EQ(save.status, OpStatus::kDone) << Why(save);
-  EXPECT_EQ(Shown(), held.version);
-  EXPECT_EQ(client.Read(key).body.json(), json({{"n", 2}}));
+  EXPECT_EQ(Shown(), held.result.version);
+  EXPECT_EQ(client.Read(key).result.body.json(), json({{"n", 2}}));
 }
 
 TEST_F(MongoFence, IsUnknownWhereTheWriterDoesNotTellIt) {
   Client client(store_);
   const AcquireOp held = client.Acquire("a", NewUuid());
-  const WriteOp save = client.Write("a", WriteKind::kCheckpoint, held.grant.lock_id,
-                                    {.expected = held.version, .body = Counted(2)});
+  const WriteOp save = client.Write("a", WriteKind::kCheckpoint, held.request.grant.lock_id,
+                                    {.expected = held.result.version, .body = Counted(2)});
   ASSERT_EQ(save.status, OpStatus::kDone) << Why(save);
   EXPECT_EQ(Shown(), std::nullopt);
 }

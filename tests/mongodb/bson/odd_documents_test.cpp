@@ -130,8 +130,8 @@ TEST_P(OddDocuments, AreGrantedIfTheyCanBeReadAndOnlyThen) {
   EXPECT_GT(malformed.size(), 100U);
   EXPECT_LT(malformed.size(), keys_.size() - 100);
   const auto grants = ExecuteAll<AcquireOp>([](AcquireOp& op) {
-    op.grant.lock_id = FreshId();
-    op.grant.ttl = conformance::kTtl;
+    op.request.grant.lock_id = FreshId();
+    op.request.grant.ttl = conformance::kTtl;
   });
   std::map<Key, const AcquireOp*> granted;
   for (const AcquireOp& op : grants) {
@@ -144,13 +144,13 @@ TEST_P(OddDocuments, AreGrantedIfTheyCanBeReadAndOnlyThen) {
     const auto grant = granted.find(*op.key);
     if (grant == granted.end()) continue;
     EXPECT_EQ(op.status, OpStatus::kDone) << op.key->ToString();
-    EXPECT_EQ(op.lock_id, grant->second->grant.lock_id) << op.key->ToString();
-    EXPECT_EQ(op.version, grant->second->version) << op.key->ToString();
+    EXPECT_EQ(op.result.lock_id, grant->second->request.grant.lock_id) << op.key->ToString();
+    EXPECT_EQ(op.result.version, grant->second->result.version) << op.key->ToString();
   }
   const auto writes = ExecuteAll<WriteOp>([&](WriteOp& op) {
     const auto grant = granted.find(*op.key);
-    op.lock_id = grant == granted.end() ? FreshId() : grant->second->grant.lock_id;
-    op.expected = grant == granted.end() ? 3 : grant->second->version;
+    op.request.lock_id = grant == granted.end() ? FreshId() : grant->second->request.grant.lock_id;
+    op.request.expected = grant == granted.end() ? 3 : grant->second->result.version;
   });
   for (const WriteOp& op : writes) {
     const bool done = op.status == OpStatus::kDone;
@@ -319,16 +319,16 @@ TEST_F(OddKeys, ThatEqualAKeyAreThatKeyInABatchToo) {
   std::vector<StoreOp*> renewing, reading;
   for (const AcquireOp& op : grants) {
     EXPECT_EQ(op.status, OpStatus::kDone) << op.key->ToString();
-    renewing.push_back(&renewals.emplace_back(things_.RenewOf(*op.key, op.grant.lock_id)));
+    renewing.push_back(&renewals.emplace_back(things_.RenewOf(*op.key, op.request.grant.lock_id)));
     reading.push_back(&reads.emplace_back(things_.ReadOf(*op.key)));
   }
   // One that is lost makes the store look at all.
-  renewals.front().lock_id = FreshId();
+  renewals.front().request.lock_id = FreshId();
   things_.Execute(renewing);
   things_.Execute(reading);
   for (std::size_t i = 0; i < grants.size(); ++i) {
     EXPECT_EQ(renewals[i].status, i == 0 ? OpStatus::kLost : OpStatus::kDone);
-    EXPECT_EQ(reads[i].lock_id, grants[i].grant.lock_id);
+    EXPECT_EQ(reads[i].result.lock_id, grants[i].request.grant.lock_id);
     const AcquireOp& op = grants[i];
     EXPECT_EQ(things_.Release(*op.key, op).status, OpStatus::kDone);
   }

@@ -142,7 +142,7 @@ TEST_F(MongodbClockSkewOf, MoreThanALeaseRefusesLocksAndNamesTheMembers) {
   EXPECT_THAT(Why(op), AllOf(HasSubstr("clocks differ by 3600"), HasSubstr("NTP"),
                              HasSubstr(set_.HostOf(1) + " is ahead of " + set_.HostOf(0))));
   AcquireOp next(client.collection(), key);
-  next.grant.ttl = kTtl;
+  next.request.grant.ttl = kTtl;
   Key found;
   client.store().AcquireNext(Filter{}, next, found, 1s);
   EXPECT_THAT(Why(next), HasSubstr("clocks differ"));

@@ -143,7 +143,7 @@ TEST_F(MongodbPool, ABorrowedOneServesAStore) {
   const Key key("a");
   const AcquireOp made = things.Acquire(key, NewUuid(), Counted(1));
   EXPECT_EQ(made.status, OpStatus::kDone) << Why(made);
-  EXPECT_EQ(things.Renew(key, made.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(things.Renew(key, made.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_GE(pool.TakeCount(), 2);
 }
 

@@ -229,8 +229,8 @@ TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
       continue;
     }
     ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
-    const nlohmann::json history = read.body.json().at("history");
-    ledger.Check(key, history, read.version);
+    const nlohmann::json history = read.result.body.json().at("history");
+    ledger.Check(key, history, read.result.version);
     for (const auto& line : history) {
       const std::string entry = line.at("entry");
       if (std::stoi(entry.substr(entry.find('.') + 1)) % 3 == 1) copied.insert(entry);
@@ -252,13 +252,13 @@ class MongoFailoverCommit {
       const AcquireOp held =
           client.Acquire(keys_[i], {.id = NewUuid(), .insert = Counted(1), .ttl = 1h});
       EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
-      releases_[i].lock_id = held.grant.lock_id;
-      releases_[i].expected = held.version;
-      releases_[i].body = Counted(2);
+      releases_[i].request.lock_id = held.request.grant.lock_id;
+      releases_[i].request.expected = held.result.version;
+      releases_[i].request.body = Counted(2);
     }
-    insert_.save = SaveKind::kInsert;
-    insert_.write_id = NewUuid();
-    insert_.body = Counted(2);
+    insert_.request.save = SaveKind::kInsert;
+    insert_.request.write_id = NewUuid();
+    insert_.request.body = Counted(2);
   }
 
   /// @param act is called once, while the transaction is open, before its writes
@@ -277,9 +277,9 @@ class MongoFailoverCommit {
       EXPECT_EQ(op->status, OpStatus::kDone) << Why(*op);
       const ReadOp read = client_.Read(*op->key);
       ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
-      EXPECT_EQ(read.body.json(), nlohmann::json({{"n", 2}}));
-      EXPECT_EQ(read.version, op == &insert_ ? 1 : 2) << "once";
-      EXPECT_FALSE(read.locked);
+      EXPECT_EQ(read.result.body.json(), nlohmann::json({{"n", 2}}));
+      EXPECT_EQ(read.result.version, op == &insert_ ? 1 : 2) << "once";
+      EXPECT_FALSE(read.result.locked);
     }
   }
   [[nodiscard]] int calls() const noexcept { return calls_; }
@@ -347,8 +347,9 @@ TEST_F(LonelyPrimary, LeavesAWriteInDoubtAndMayTakeItWithIt) {
   const Uuid id = NewUuid();
   const AcquireOp held = patient_.Acquire(key, {.id = id, .insert = Counted(1), .ttl = kLong});
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-  WriteOp save = client_.WriteOf(key, WriteKind::kCheckpoint, id,
-                                 {.expected = held.version, .body = Counted(2), .ttl = kLong});
+  WriteOp save =
+      client_.WriteOf(key, WriteKind::kCheckpoint, id,
+                      {.expected = held.result.version, .body = Counted(2), .ttl = kLong});
   AcquireOp acquire = client_.AcquireOf(other_key, {.insert = Counted(1), .ttl = kLong});
   bool written = false;
   for (int i = 0; i < 10 && !written; ++i) {
@@ -362,12 +363,12 @@ TEST_F(LonelyPrimary, LeavesAWriteInDoubtAndMayTakeItWithIt) {
 
   const ReadOp read = patient_.Read(key);
   ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
-  EXPECT_EQ(read.version, held.version) << "no other member had it";
-  EXPECT_EQ(read.body.json().at("n"), 1);
+  EXPECT_EQ(read.result.version, held.result.version) << "no other member had it";
+  EXPECT_EQ(read.result.body.json().at("n"), 1);
   EXPECT_EQ(patient_.Read(other_key).status, OpStatus::kMissing);
   // The version tells that it may be sent again, as it is.
   const WriteOp again = patient_.Write(key, WriteKind::kCheckpoint, id,
-                                       {.expected = held.version, .body = Counted(2)});
+                                       {.expected = held.result.version, .body = Counted(2)});
   EXPECT_EQ(again.status, OpStatus::kDone) << Why(again);
 }
 
@@ -488,7 +489,8 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   const std::vector<std::pair<const char*, std::function<OpStatus()>>> calls = {
       {"save",
        [&] {
-         return client.Write(key, WriteKind::kCheckpoint, id, {.expected = held.version}).status;
+         return client.Write(key, WriteKind::kCheckpoint, id, {.expected = held.result.version})
+             .status;
        }},
       {"renew", [&] { return client.Renew(key, id, kLong).status; }},
       {"acquire", [&] { return client.Acquire(key, NewUuid()).status; }},
@@ -515,8 +517,8 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   // Only writes under way may have been done when the primary went on.
   const ReadOp read = patient.Read(key);
   ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
-  EXPECT_EQ(read.lock_id, id);
-  EXPECT_LE(read.version, held.version + 1);
+  EXPECT_EQ(read.result.lock_id, id);
+  EXPECT_LE(read.result.version, held.result.version + 1);
 }
 
 TEST_F(MongoFailover, AWaiterIsWokenThroughTheNextPrimary) {

@@ -30,12 +30,12 @@ class DocumentLock : public LayoutTest {
   std::string Value() { return mongodb::TextAt(*Document(), "Value"); }
   WriteOp Write(WriteKind kind, const AcquireOp& held, const Tree& body, bool is_retry = false,
                 const GrantRequest* next = nullptr) {
-    WriteOp op = locks_.WriteOf(key_, kind, held.grant.lock_id,
-                                {.expected = held.version, .body = Body::FromJson(body)});
-    op.base = held.body;
-    op.ttl = kTtl;
+    WriteOp op = locks_.WriteOf(key_, kind, held.request.grant.lock_id,
+                                {.expected = held.result.version, .body = Body::FromJson(body)});
+    op.request.base = held.result.body;
+    op.request.ttl = kTtl;
     op.is_retry = is_retry;
-    op.next = next;
+    op.request.next = next;
     locks_.Execute(op);
     return op;
   }
@@ -290,7 +290,7 @@ TEST_F(DocumentLock, AGrantBetweenLookAndWriteIsNoticedThoughItIsReleased) {
   pool_.Take();
   pool_.BeforeNext("update", [&] {
     const AcquireOp held = other.Acquire(key_, NewUuid(), kNone);
-    between = held.version;
+    between = held.result.version;
     other.Release(key_, held);
     mongodb::Doc look = mongodb::Doc::Of("findAndModify", "locks");
     look.Add("query", mongodb::Doc::Of("_id", id_));
@@ -300,7 +300,7 @@ TEST_F(DocumentLock, AGrantBetweenLookAndWriteIsNoticedThoughItIsReleased) {
   const AcquireOp held = Take();
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
   EXPECT_GT(between, 0);
-  EXPECT_GT(held.version, between);
+  EXPECT_GT(held.result.version, between);
   EXPECT_EQ(pool_.Take(), "findAndModify 2, update 2");
 }
 
@@ -364,7 +364,7 @@ TEST_F(DocumentLockFaults, AReleaseWhoseAnswerWasLostIsToldByTheBody) {
 /// A body that was not changed stands there in any case.
 TEST_F(DocumentLock, ARetriedHandOverIsProvedByTheNextHoldersLock) {
   const AcquireOp held = Take();
-  const Tree body = held.body.json();
+  const Tree body = held.result.body.json();
   GrantRequest next;
   next.lock_id = NewUuid();
   next.ttl = kTtl;

@@ -74,7 +74,7 @@ class LayoutBatchTest : public LayoutStoreTest {
       ids_.push_back(NewUuid());
       const AcquireOp op = locks_.Acquire(keys_.back(), ids_.back(), Body::FromText("{}"));
       ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
-      versions_.push_back(op.version);
+      versions_.push_back(op.result.version);
     }
     pool_.Take();
   }
@@ -130,7 +130,7 @@ TEST_F(LayoutBatchTest, DocumentsInOpenTransactionsDelayOnlyTheirOwnRenewals) {
   auto renewals = Renewals();
   const UserTransaction first(SetUri(), database_.name(), "locks", "job1000");
   const UserTransaction other(SetUri(), database_.name(), "locks", "job1030");
-  for (RenewOp& op : renewals) op.ttl = 1min;  // a part of it is all the time there is
+  for (RenewOp& op : renewals) op.request.ttl = 1min;  // a part of it is all the time there is
   Execute(renewals);
   for (const RenewOp& op : renewals) {
     const bool is_blocked = *op.key == keys_[0] || *op.key == keys_[30];
@@ -142,8 +142,8 @@ TEST_F(LayoutBatchTest, TwoLeasesOfOneDocumentAreRenewedTogether) {
   Take(3);
   auto renewals = Renewals();
   RenewOp& former = renewals.emplace_back(locks_.collection(), keys_[1]);
-  former.lock_id = NewUuid();
-  former.ttl = kTtl;
+  former.request.lock_id = NewUuid();
+  former.request.ttl = kTtl;
   Execute(renewals);
   for (const RenewOp& op : renewals) {
     EXPECT_EQ(op.status, &op == &former ? OpStatus::kLost : OpStatus::kDone) << Why(op);

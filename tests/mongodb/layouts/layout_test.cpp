@@ -146,13 +146,13 @@ std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
 TEST_P(Layouts, AGrantIsADocumentOfTheirs) {
   const AcquireOp held = Take();
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-  EXPECT_FALSE(held.took_over);
+  EXPECT_FALSE(held.result.took_over);
   const auto document = Document();
   ASSERT_TRUE(document);
   EXPECT_NO_THROW(peer_->ReadStrictly(*document));
-  ExpectFence(held.version);
+  ExpectFence(held.result.version);
   EXPECT_FALSE(peer_->TryAcquire(job_, kTtl));
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id, 2 * kTtl).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id, 2 * kTtl).status, OpStatus::kDone);
   EXPECT_NO_THROW(peer_->ReadStrictly(*Document()));
 }
 
@@ -196,20 +196,21 @@ TEST_P(Layouts, AnExpiredLockIsTakenOver) {
   Expire();
   const AcquireOp taken = Take();
   ASSERT_EQ(taken.status, OpStatus::kDone) << Why(taken);
-  EXPECT_TRUE(taken.took_over);
+  EXPECT_TRUE(taken.result.took_over);
   EXPECT_FALSE(peer_->Renew(job_, *theirs, kTtl));
-  ExpectFence(taken.version);
+  ExpectFence(taken.result.version);
 }
 
 TEST_P(Layouts, ALockThatTheyTookOverIsLost) {
   const AcquireOp held = Take();
   Expire();
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kLost) << "never revived";
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id).status, OpStatus::kLost)
+      << "never revived";
   const auto theirs = peer_->TryAcquire(job_, kTtl);
   ASSERT_TRUE(theirs);
-  EXPECT_EQ(theirs->token, Token(held.version + 1));
+  EXPECT_EQ(theirs->token, Token(held.result.version + 1));
   const std::string before = Stored();
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id).status, OpStatus::kLost);
   EXPECT_EQ(locks_.Release(key_, held).status, OpStatus::kLost);
   EXPECT_EQ(Stored(), before);
 }
@@ -218,7 +219,7 @@ TEST_P(Layouts, ALockThatTheyTookOverIsLost) {
 TEST_P(Layouts, ADeletedDocumentIsNoHolderAnyMore) {
   const AcquireOp held = Take();
   Delete();
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kMissing);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id).status, OpStatus::kMissing);
   EXPECT_EQ(locks_.Release(key_, held).status, OpStatus::kMissing);
   peer_->MakeDocument(job_);
   EXPECT_EQ(Take().status, OpStatus::kDone);
@@ -227,7 +228,7 @@ TEST_P(Layouts, ADeletedDocumentIsNoHolderAnyMore) {
 TEST_P(Layouts, ARenewalNeverShortens) {
   const AcquireOp held = Take(NewUuid(), 10 * kTtl);
   const std::string before = Stored();
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id, kTtl).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id, kTtl).status, OpStatus::kDone);
   EXPECT_EQ(Stored(), before);
 }
 
@@ -237,7 +238,7 @@ TEST_P(Layouts, ARenewalOfTheirsWithoutALengthChangesNothing) {
   const LockAdmin admin = LockProvider(manager, "locks").Admin();
   ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
   LockFields theirs;
-  theirs.id = locks_.Read(key_).lock_id;
+  theirs.id = locks_.Read(key_).result.lock_id;
   const std::string before = Stored();
   EXPECT_LE(admin.Renew(job_, theirs).remaining, kTtl + kMostMargin);
   EXPECT_EQ(Stored(), before);
@@ -255,13 +256,13 @@ TEST_P(Layouts, AHandOverIsAGrantAtTheNextToken) {
   GrantRequest next;
   next.lock_id = NewUuid();
   next.ttl = kTtl;
-  const WriteOp given =
-      locks_.Release(key_, held.grant.lock_id, {.expected = held.version, .next = &next});
+  const WriteOp given = locks_.Release(key_, held.request.grant.lock_id,
+                                       {.expected = held.result.version, .next = &next});
   ASSERT_EQ(given.status, OpStatus::kDone) << Why(given);
-  EXPECT_EQ(given.version, held.version + 1);
-  ExpectFence(given.version);
+  EXPECT_EQ(given.result.version, held.result.version + 1);
+  ExpectFence(given.result.version);
   EXPECT_NO_THROW(peer_->ReadStrictly(*Document()));
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id).status, OpStatus::kLost);
   EXPECT_EQ(locks_.Renew(key_, next.lock_id).status, OpStatus::kDone);
 }
 
@@ -272,8 +273,8 @@ TEST_P(Layouts, FencesRise) {
     const Uuid id = NewUuid();
     const AcquireOp held = Take(id);
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    ASSERT_GT(held.version, last) << i;
-    last = held.version;
+    ASSERT_GT(held.result.version, last) << i;
+    last = held.result.version;
     if (i % 3 == 0) {
       Expire();
       const auto theirs = peer_->TryAcquire(job_, kTtl);
@@ -348,7 +349,7 @@ TEST_P(Layouts, AGrantOfTheirsBetweenLookAndWriteStands) {
 
 TEST_P(Layouts, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
   const AcquireOp held = Take();
-  const Uuid id = held.grant.lock_id;
+  const Uuid id = held.request.grant.lock_id;
   pool_.Take();
   const auto refused = [](const StoreOp& op) {
     return op.status == OpStatus::kFailed && op.detail->code == Errc::kRefused
@@ -372,12 +373,14 @@ TEST_P(Layouts, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
               has_no(has_bodies() ? "keys but UUIDs" : "keys but text"));
   if (!has_bodies()) {
     EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid())), has_no("bodies"));
-    EXPECT_THAT(refused(locks_.Write(key_, WriteKind::kCheckpoint, id, {.expected = held.version})),
-                has_no("bodies"));
-    EXPECT_THAT(refused(locks_.Release(key_, id, {.expected = held.version, .body = Counted(1)})),
-                has_no("bodies"));
+    EXPECT_THAT(
+        refused(locks_.Write(key_, WriteKind::kCheckpoint, id, {.expected = held.result.version})),
+        has_no("bodies"));
+    EXPECT_THAT(
+        refused(locks_.Release(key_, id, {.expected = held.result.version, .body = Counted(1)})),
+        has_no("bodies"));
   }
-  EXPECT_THAT(refused(locks_.Write(key_, WriteKind::kErase, id, {.expected = held.version})),
+  EXPECT_THAT(refused(locks_.Write(key_, WriteKind::kErase, id, {.expected = held.result.version})),
               has_no("erasures"));
   EXPECT_THAT(refused(locks_.Save(SaveKind::kInsert, key_, 0, {}, Counted(1))),
               has_no(has_bodies() ? "writes without the lock" : "bodies"));
@@ -414,7 +417,7 @@ TEST_P(Layouts, TakesFewCommands) {
   EXPECT_EQ(pool_.Take(), "findAndModify 1, update 1");
   EXPECT_EQ(Take().status, OpStatus::kBusy);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
-  locks_.Renew(key_, held.grant.lock_id);
+  locks_.Renew(key_, held.request.grant.lock_id);
   EXPECT_EQ(pool_.Take(), "update 1");
   locks_.Release(key_, held);
   EXPECT_EQ(pool_.Take(), GetParam().release + std::string(" 1"));
@@ -439,7 +442,7 @@ TEST_P(Layouts, RenewsAThousandByOneCommand) {
   locks_.store().Execute(ops, 10s);
   for (const RenewOp& op : renewals) ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
   EXPECT_EQ(pool_.Take(), "update 1");
-  renewals[500].lock_id = NewUuid();
+  renewals[500].request.lock_id = NewUuid();
   locks_.store().Execute(ops, 10s);
   EXPECT_EQ(pool_.Take(), "find 1, update 2");
   for (const RenewOp& op : renewals) {

@@ -115,15 +115,15 @@ INSTANTIATE_TEST_SUITE_P(All, MongoLockFaults, kPeers, kNameOf);
 
 TEST_P(MongoLock, AGrantIsALockOfTheirs) {
   AcquireOp op = locks_.AcquireOf(key_, {.ttl = kLease});
-  op.grant.owner = std::make_shared<const LockHolder>(LockHolder{"$owner", "$host", 5});
-  op.insert = kNone;
+  op.request.grant.owner = std::make_shared<const LockHolder>(LockHolder{"$owner", "$host", 5});
+  op.request.insert = kNone;
   locks_.Execute(op);
   ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
   const Json doc = Document();
   EXPECT_NO_THROW(RecreatedMongoLock::ReadStrictly(doc));
   const Json& lock = doc["exclusive"];
   EXPECT_EQ(TimeAt(lock, "expiresAt") - TimeAt(lock, "createdAt"), kLease.count() + kMarginMs);
-  EXPECT_EQ(lock["comment"], "doclock, process 5, fence " + std::to_string(op.version));
+  EXPECT_EQ(lock["comment"], "doclock, process 5, fence " + std::to_string(op.result.version));
   EXPECT_THAT(peer_->Status("job"),
               MatchesRegex("done 1 exclusive/[-0-9a-f]{36}/[$]owner/[$]host"));
   EXPECT_EQ(peer_->XLock("job", "theirs"), "locked");
@@ -171,7 +171,7 @@ TEST_P(MongoLock, TheirLockIsBusyUntilItIsReleased) {
     EXPECT_THAT(peer_->Unlock("theirs"), StartsWith("done 1"));
     const AcquireOp held = Take();
     EXPECT_EQ(held.status, OpStatus::kDone);
-    EXPECT_FALSE(held.took_over);
+    EXPECT_FALSE(held.result.took_over);
     EXPECT_EQ(Release(held).status, OpStatus::kDone);
   }
 }
@@ -187,13 +187,14 @@ TEST_P(MongoLock, SharesOfBothCountTogether) {
   EXPECT_EQ(Take().status, OpStatus::kBusy);
   EXPECT_NO_THROW(RecreatedMongoLock::ReadStrictly(Document()));
   EXPECT_THAT(peer_->Status("job"), StartsWith("done 3 shared/a//"));
-  EXPECT_EQ(locks_.RenewShare(key_, first.grant.lock_id, 2 * kLease).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.RenewShare(key_, first.request.grant.lock_id, 2 * kLease).status,
+            OpStatus::kDone);
   EXPECT_THAT(peer_->Renew("a"), StartsWith("done 1"));
-  EXPECT_EQ(locks_.ReleaseShare(key_, first.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(locks_.ReleaseShare(key_, first.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(locks_.ReleaseShare(key_, first.request.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.ReleaseShare(key_, first.request.grant.lock_id).status, OpStatus::kLost);
   EXPECT_EQ(peer_->SLock("job", "b", 3), "done 0");
   for (const char* const id : {"a", "b"}) EXPECT_THAT(peer_->Unlock(id), StartsWith("done 1"));
-  EXPECT_EQ(locks_.ReleaseShare(key_, second.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.ReleaseShare(key_, second.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(Document()["shared"]["count"]["$numberLong"], "0");
   EXPECT_EQ(peer_->XLock("job", "c"), "done 0");
 }
@@ -206,7 +207,7 @@ TEST_P(MongoLock, TheirExpiredLocksAreTakenOverAfterTheMargin) {
   EndIn(-kMarginMs);
   const AcquireOp held = Take();
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-  EXPECT_TRUE(held.took_over);
+  EXPECT_TRUE(held.result.took_over);
   EXPECT_EQ(peer_->Renew("theirs"), "none");
   EXPECT_EQ(peer_->Unlock("theirs"), "done 0");
   ASSERT_EQ(Release(held).status, OpStatus::kDone);
@@ -231,20 +232,20 @@ TEST_P(MongoLock, OursEndsForThemWhenItsLeaseIsOverAtTheEarliest) {
   EXPECT_EQ(within.XLock("job", "theirs"), "locked");
   RecreatedMongoLock beyond(SetUri(), database_.name(), 62s);
   EXPECT_EQ(beyond.XLock("job", "theirs"), "done 0");
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id).status, OpStatus::kLost);
 }
 
 TEST_P(MongoLock, ARenewalNeitherRevivesNorShortens) {
   const AcquireOp held = Take(NewUuid(), 10 * kLease);
   const auto end = [&] { return TimeAt(Document()["exclusive"], "expiresAt"); };
   const std::int64_t before = end();
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(end(), before);
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id, 20 * kLease).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id, 20 * kLease).status, OpStatus::kDone);
   EXPECT_GT(end(), before);
   EXPECT_NO_THROW(RecreatedMongoLock::ReadStrictly(Document()));
   EndIn(kMarginMs);
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id).status, OpStatus::kLost);
   EXPECT_EQ(peer_->Purge(), "done 0") << "to theirs it is not over yet";
   EndIn(-1);
   EXPECT_THAT(peer_->Purge(), StartsWith("done 1 exclusive/"));
@@ -262,7 +263,7 @@ TEST_P(MongoLock, TheLocaleDoesNotMatter) {
   const ReadOp read = locks_.Read(key_);
   std::locale::global(before);
   EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
-  EXPECT_EQ(read.version, held.version);
+  EXPECT_EQ(read.result.version, held.result.version);
 }
 
 TEST_P(MongoLock, FencesRise) {
@@ -270,15 +271,15 @@ TEST_P(MongoLock, FencesRise) {
   for (int i = 0; i < 100; ++i) {
     const AcquireOp held = i % 2 == 0 ? Take() : Share();
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    ASSERT_GT(held.version, last) << i;
-    last = held.version;
+    ASSERT_GT(held.result.version, last) << i;
+    last = held.result.version;
     if (i % 3 == 0) {
       EndIn(-kMarginMs);
       ASSERT_THAT(peer_->Purge(), StartsWith("done 1"));
       ASSERT_EQ(peer_->XLock("job", "theirs"), "done 0");
       ASSERT_THAT(peer_->Unlock("theirs"), StartsWith("done 1"));
     } else if (i % 2 == 1) {
-      ASSERT_EQ(locks_.ReleaseShare(key_, held.grant.lock_id).status, OpStatus::kDone);
+      ASSERT_EQ(locks_.ReleaseShare(key_, held.request.grant.lock_id).status, OpStatus::kDone);
     } else if (i % 3 == 1) {
       EndIn(0);
     } else {
@@ -296,13 +297,13 @@ TEST_P(MongoLock, AGrantBetweenLookAndWriteIsNoticedThoughItIsReleased) {
     pool_.BeforeNext("update", [&] {
       const AcquireOp held =
           shared ? other.Share(key_, NewUuid(), 9, kNone) : other.Acquire(key_, NewUuid(), kNone);
-      between = held.version;
-      if (shared) other.ReleaseShare(key_, held.grant.lock_id);
+      between = held.result.version;
+      if (shared) other.ReleaseShare(key_, held.request.grant.lock_id);
       if (!shared) other.Release(key_, held);
     });
     const AcquireOp held = Take();
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    EXPECT_GT(held.version, between);
+    EXPECT_GT(held.result.version, between);
     EXPECT_EQ(pool_.Take(), "findAndModify 2, update 2");
     ASSERT_EQ(Release(held).status, OpStatus::kDone);
   }
@@ -329,14 +330,15 @@ TEST_P(MongoLock, TakesTheFewestCommands) {
   const AcquireOp first = Share(), second = Share(), third = locks_.Acquire(other, id, kNone);
   std::vector<RenewOp> renewals;
   for (const AcquireOp* const op : {&first, &second, &third}) {
-    renewals.push_back(locks_.RenewOf(*op->key, op->grant.lock_id, 2 * kLease, op->grant.mode));
+    renewals.push_back(
+        locks_.RenewOf(*op->key, op->request.grant.lock_id, 2 * kLease, op->request.grant.mode));
   }
   const std::vector<StoreOp*> ops = {&renewals[0], &renewals[1], &renewals[2]};
   pool_.Take();
   locks_.Execute(ops);
   for (const RenewOp& op : renewals) EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
   EXPECT_EQ(pool_.Take(), "update 1");
-  renewals[1].lock_id = NewUuid();
+  renewals[1].request.lock_id = NewUuid();
   locks_.Execute(ops);
   for (const RenewOp& op : renewals) {
     EXPECT_EQ(op.status, &op == &renewals[1] ? OpStatus::kLost : OpStatus::kDone) << Why(op);
@@ -357,7 +359,7 @@ TEST_P(MongoLock, TheirsAreShownRenewedBrokenAndPurged) {
     EXPECT_EQ(locks[0].name, "job");
     EXPECT_EQ(locks[0].holder.name, "gopher");
     EXPECT_FALSE(locks[0].expired);
-    const Uuid shown = locks_.Read(key_).lock_id;
+    const Uuid shown = locks_.Read(key_).result.lock_id;
     LockFields theirs;
     theirs.id = shown;
     const auto before = Document();
@@ -477,8 +479,8 @@ TEST_P(MongoLock, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
               has_no("min_hold"));
   EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), Counted(1))), has_no("bodies"));
   EXPECT_THAT(refused(locks_.Acquire(Key(5), NewUuid(), kNone)), has_no("keys but text"));
-  EXPECT_THAT(refused(locks_.Write(key_, WriteKind::kCheckpoint, held.grant.lock_id,
-                                   {.expected = held.version})),
+  EXPECT_THAT(refused(locks_.Write(key_, WriteKind::kCheckpoint, held.request.grant.lock_id,
+                                   {.expected = held.result.version})),
               has_no("bodies"));
   EXPECT_EQ(pool_.TakeCount(), 0);
 }

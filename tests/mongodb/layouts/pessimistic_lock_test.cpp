@@ -84,7 +84,7 @@ TEST_F(PessimisticLock, BeatsOfAStaleHolderDoNotEndOurs) {
   EXPECT_EQ(peer().DeleteExpired(), 0);
   EXPECT_FALSE(peer_->TryAcquire("job", kTtl));
   // A longer lease is longer for the beats too.
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id, 10 * kTtl).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id, 10 * kTtl).status, OpStatus::kDone);
   const std::int64_t renewed = Number("expiresAt");
   EXPECT_EQ(peer().Beat("job"), 1);
   EXPECT_GE(Number("expiresAt"), renewed);
@@ -117,7 +117,7 @@ TEST_F(PessimisticLock, TheirHousekeepingIsNoHolder) {
   EXPECT_EQ(peer().DeleteExpired(), 0);
   Expire();
   EXPECT_EQ(peer().DeleteExpired(), 1);
-  EXPECT_EQ(locks_.Renew(key_, held.grant.lock_id).status, OpStatus::kMissing);
+  EXPECT_EQ(locks_.Renew(key_, held.request.grant.lock_id).status, OpStatus::kMissing);
 }
 
 /// A lock object that has the lock extends it, and takes it if it was lost.
@@ -140,15 +140,15 @@ TEST_F(PessimisticLock, ARenewalInAUnitKeepsTheMargin) {
   const std::int64_t looked = Number("expiresAt") - kTtl.count() - 500;
   std::string bad_field;
   rules::LockState was = layout.Read(*seen, looked, bad_field), now = was;
-  RenewOp renewal = locks_.RenewOf(key_, held.grant.lock_id);
-  renewal.ttl = kTtl + milliseconds(100);  // less than what is stored
+  RenewOp renewal = locks_.RenewOf(key_, held.request.grant.lock_id);
+  renewal.request.ttl = kTtl + milliseconds(100);  // less than what is stored
   rules::Renew(renewal, now, mongodb::kLookedAt, 0);
   ASSERT_EQ(renewal.status, OpStatus::kDone);
   const mongodb::Statement statement = layout.Change(key_, *seen, was, now);
   mongodb::Doc command = mongodb::Doc::Of("update", "locks");
   command.Add("updates", mongodb::Array().Add(statement.doc));
   database_.Run(command);
-  EXPECT_EQ(Number("ttlMs"), renewal.ttl.count() + 1000);
+  EXPECT_EQ(Number("ttlMs"), renewal.request.ttl.count() + 1000);
 }
 
 /// An operator renews their lock by its owner's id, as any other.
@@ -157,7 +157,7 @@ TEST_F(PessimisticLock, AnOperatorRenewsTheirs) {
   ASSERT_TRUE(theirs);
   const ReadOp shown = locks_.Read(key_);
   ASSERT_EQ(shown.status, OpStatus::kDone);
-  EXPECT_EQ(locks_.Renew(key_, shown.lock_id, 10 * kTtl).status, OpStatus::kDone);
+  EXPECT_EQ(locks_.Renew(key_, shown.result.lock_id, 10 * kTtl).status, OpStatus::kDone);
   EXPECT_EQ(mongodb::TextAt(*Document(), "ownerId"), theirs->lock_id);
   EXPECT_GT(Number("ttlMs"), 9 * kTtl.count());
 }

@@ -29,7 +29,7 @@ class CommandCount : public ::testing::Test {
 TEST_F(CommandCount, AMissingDocumentIsMadeAndLockedByOne) {
   const AcquireOp made = things_.Acquire(key_, NewUuid(), Counted(1));
   EXPECT_EQ(made.status, OpStatus::kDone) << Why(made);
-  EXPECT_TRUE(made.created);
+  EXPECT_TRUE(made.result.created);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
 
@@ -68,7 +68,7 @@ TEST_F(CommandCount, AnExpiredLockIsTakenByThree) {
   pool_.Take();
   const AcquireOp taken = things_.Acquire(key_, NewUuid(), Counted(1));
   EXPECT_EQ(taken.status, OpStatus::kDone) << Why(taken);
-  EXPECT_TRUE(taken.took_over);
+  EXPECT_TRUE(taken.result.took_over);
   EXPECT_EQ(pool_.Take(), "find 1, findAndModify 2");
 }
 
@@ -128,7 +128,7 @@ TEST_F(CommandCount, SharesTakeOneEachAndTheirReleasesToo) {
 TEST_F(CommandCount, AMissingDocumentIsSharedByThree) {
   const AcquireOp made = things_.Share(key_, NewUuid(), 1, Counted(1));
   EXPECT_EQ(made.status, OpStatus::kDone) << Why(made);
-  EXPECT_TRUE(made.created);
+  EXPECT_TRUE(made.result.created);
   EXPECT_EQ(pool_.Take(), "find 1, findAndModify 2");
 }
 
@@ -138,7 +138,8 @@ TEST_F(CommandCount, NeighboursOfATransactionTakeOneAndAMajorityStoresAll) {
   std::deque<WriteOp> released;
   for (const Key& key : std::span(keys).first(2)) {
     const AcquireOp held = things_.Acquire(key, NewUuid(), Counted(1));
-    released.push_back(things_.ReleaseOf(key, held.grant.lock_id, {.expected = held.version}));
+    released.push_back(
+        things_.ReleaseOf(key, held.request.grant.lock_id, {.expected = held.result.version}));
   }
   SaveOp inserted = things_.SaveOf(SaveKind::kInsert, keys[2], kAnyVersion, {}, Counted(1));
   StoreOp* const ops[] = {&released[0], &released[1], &inserted};
@@ -174,9 +175,9 @@ class Crowd {
   }
   int Acquire(std::deque<AcquireOp>& ops) {
     const auto prepare = [](AcquireOp& op, std::size_t) {
-      op.grant.lock_id = NewUuid();
-      op.grant.ttl = 5min;
-      op.insert = Counted(1);
+      op.request.grant.lock_id = NewUuid();
+      op.request.grant.ttl = 5min;
+      op.request.insert = Counted(1);
     };
     return Execute(ops, prepare, 128);
   }
@@ -195,15 +196,15 @@ TEST_F(CommandCount, ManyAcquiresTakeTwoAndManyReleasesOne) {
   EXPECT_EQ(pool_.Take(), "update 1");
   EXPECT_EQ(crowd.Execute(released,
                           [&](WriteOp& op, std::size_t i) {
-                            op.lock_id = made[i].grant.lock_id;
-                            op.expected = made[i].version;
+                            op.request.lock_id = made[i].request.grant.lock_id;
+                            op.request.expected = made[i].result.version;
                           }),
             32);
   EXPECT_EQ(pool_.Take(), "update 1");
   EXPECT_EQ(crowd.Acquire(taken), 32);
   EXPECT_EQ(pool_.Take(), "find 1, update 1");
-  EXPECT_EQ(taken.front().version, 3);
-  EXPECT_EQ(taken.back().body.json(), Counted(1).json());
+  EXPECT_EQ(taken.front().result.version, 3);
+  EXPECT_EQ(taken.back().result.body.json(), Counted(1).json());
   EXPECT_EQ(crowd.Acquire(busy), 0);
   EXPECT_EQ(busy.front().status, OpStatus::kBusy);
   EXPECT_EQ(pool_.Take(), "find 1, update 1");
@@ -217,8 +218,8 @@ TEST_F(CommandCount, TenThousandRenewalsTakeTwentyAtMost) {
   pool_.Take();
   EXPECT_EQ(crowd.Execute(renewed,
                           [&](RenewOp& op, std::size_t i) {
-                            op.lock_id = held[i].grant.lock_id;
-                            op.ttl = 5min;
+                            op.request.lock_id = held[i].request.grant.lock_id;
+                            op.request.ttl = 5min;
                           }),
             10'000);
   EXPECT_LE(pool_.TakeCount(), 20);
@@ -242,9 +243,9 @@ TEST_F(CommandCount, AThousandSharesOfManyDocumentsAreRenewedByOne) {
   pool_.Take();
   EXPECT_EQ(crowd.Execute(renewed,
                           [&](RenewOp& op, std::size_t i) {
-                            op.lock_id = ids[i];
-                            op.ttl = 5min;
-                            op.mode = LockMode::kShared;
+                            op.request.lock_id = ids[i];
+                            op.request.ttl = 5min;
+                            op.request.mode = LockMode::kShared;
                           }),
             1'000);
   EXPECT_EQ(pool_.Take(), "update 1");

@@ -48,10 +48,10 @@ class MongoCommit : public ::testing::Test {
     const Key& key = keys_.emplace_back(static_cast<std::int64_t>(keys_.size()));
     const AcquireOp grant = client_.Acquire(key, NewUuid(), Counted(1));
     WriteOp& op = writes_.emplace_back(client_.collection(), key);
-    op.lock_id = grant.grant.lock_id;
-    op.expected = grant.version;
-    op.body = Counted(2);
-    op.base = grant.body;
+    op.request.lock_id = grant.request.grant.lock_id;
+    op.request.expected = grant.result.version;
+    op.request.body = Counted(2);
+    op.request.base = grant.result.body;
     return op;
   }
   Pair TwoHeld() { return {Held(), Held()}; }
@@ -66,9 +66,9 @@ class MongoCommit : public ::testing::Test {
     int stored = 0;
     for (const WriteOp* op : {&pair.first, &pair.second}) {
       const ReadOp read = client_.Read(*op->key);
-      if (read.body.json() != nlohmann::json({{"n", 2}})) continue;
-      EXPECT_EQ(read.version, op->expected + 1);
-      EXPECT_EQ(read.released, op->lock_id);
+      if (read.result.body.json() != nlohmann::json({{"n", 2}})) continue;
+      EXPECT_EQ(read.result.version, op->request.expected + 1);
+      EXPECT_EQ(read.result.released, op->request.lock_id);
       ++stored;
     }
     return stored;
@@ -85,18 +85,18 @@ TEST_F(MongoCommit, WhatOthersChangedInABodyStays) {
   database_.Update("things", {}, mongodb::Doc::Of("$set", mongodb::Doc::Of("foreign", 7)), true);
   ASSERT_EQ(Commit(pair), OpStatus::kDone);
   const nlohmann::json both({{"n", 2}, {"foreign", 7}});
-  EXPECT_EQ(client_.Read(*pair.first.key).body.json(), both);
-  EXPECT_EQ(client_.Read(*pair.second.key).body.json(), both);
+  EXPECT_EQ(client_.Read(*pair.first.key).result.body.json(), both);
+  EXPECT_EQ(client_.Read(*pair.second.key).result.body.json(), both);
 }
 
 TEST_F(MongoCommit, AReleaseByValueTellsItsVersion) {
   Pair pair = TwoHeld();
-  const std::int64_t version = pair.first.expected;
-  pair.first.expected = kAnyVersion;
-  pair.first.merge = true;
+  const std::int64_t version = pair.first.request.expected;
+  pair.first.request.expected = kAnyVersion;
+  pair.first.request.merge = true;
   ASSERT_EQ(Commit(pair), OpStatus::kDone);
-  EXPECT_EQ(pair.first.version, version + 1);
-  EXPECT_EQ(client_.Read(*pair.first.key).version, version + 1);
+  EXPECT_EQ(pair.first.result.version, version + 1);
+  EXPECT_EQ(client_.Read(*pair.first.key).result.version, version + 1);
 }
 
 TEST_F(MongoCommit, ALeaseThatIsOverKeepsNoSaveOut) {
@@ -104,34 +104,36 @@ TEST_F(MongoCommit, ALeaseThatIsOverKeepsNoSaveOut) {
   client_.Acquire(key, NewUuid(), Counted(1));
   client_.Expire(key);
   const ReadOp over = client_.Read(key);
-  ASSERT_FALSE(over.lock_id.is_nil());
-  SaveOp save = client_.SaveOf(SaveKind::kReplace, key, over.version, over.born, Counted(2));
+  ASSERT_FALSE(over.result.lock_id.is_nil());
+  SaveOp save =
+      client_.SaveOf(SaveKind::kReplace, key, over.result.version, over.result.born, Counted(2));
   WriteOp& held = Held();
   StoreOp* const ops[] = {&held, &save};
   CommitOp commit;
   commit.ops = ops;
   client_.store().Commit(commit, 10s);
   ASSERT_EQ(save.status, OpStatus::kDone) << Why(save) << Why(held);
-  EXPECT_EQ(save.version, over.version + 1);
-  EXPECT_TRUE(client_.Read(key).lock_id.is_nil());
+  EXPECT_EQ(save.result.version, over.result.version + 1);
+  EXPECT_TRUE(client_.Read(key).result.lock_id.is_nil());
 }
 
 TEST_F(MongoCommit, AnIdThatHoldsNothingIsTold) {
   const Key shared = "shared", free = "free";
-  const auto share = client_.Share(shared, NewUuid(), kMaxHolders, Counted(1)).version;
-  const auto insert = client_.Save(SaveKind::kInsert, free, kAnyVersion, {}, Counted(1)).version;
+  const auto share = client_.Share(shared, NewUuid(), kMaxHolders, Counted(1)).result.version;
+  const auto insert =
+      client_.Save(SaveKind::kInsert, free, kAnyVersion, {}, Counted(1)).result.version;
   for (const auto& [key, version, id] : {std::tuple{&shared, share, kSharedLockId},
                                          {&shared, share, Uuid()},
                                          {&free, insert, Uuid()}}) {
     Pair pair = TwoHeld();
     pair.second.key = key;
-    pair.second.lock_id = id;
-    pair.second.expected = version;
+    pair.second.request.lock_id = id;
+    pair.second.request.expected = version;
     pair.commit.ops = pair.ops;
     client_.store().Commit(pair.commit, 10s);
     EXPECT_EQ(pair.first.status, OpStatus::kPending);
     EXPECT_EQ(pair.second.status, OpStatus::kLost);
-    EXPECT_EQ(client_.Read(*key).version, version);
+    EXPECT_EQ(client_.Read(*key).result.version, version);
   }
 }
 
@@ -139,7 +141,7 @@ TEST_F(MongoCommit, JoinedWorkLeavesTheDocumentsOpenToOthers) {
   Pair pair = TwoHeld();
   const WriteOp& op = pair.first;
   pair.commit.join = [&](void*) {
-    EXPECT_EQ(client_.Renew(*op.key, op.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client_.Renew(*op.key, op.request.lock_id).status, OpStatus::kDone);
   };
   ASSERT_EQ(Commit(pair), OpStatus::kDone);
   EXPECT_EQ(Stored(pair), 2);
@@ -150,8 +152,9 @@ TEST_F(MongoCommit, AClientThatWasQuickerIsTold) {
   int calls = 0;
   pair.commit.join = [&](void*) {
     ++calls;
-    const WriteOp taken = client_.Write(*pair.second.key, WriteKind::kCheckpoint,
-                                        pair.second.lock_id, {.expected = pair.second.expected});
+    const WriteOp taken =
+        client_.Write(*pair.second.key, WriteKind::kCheckpoint, pair.second.request.lock_id,
+                      {.expected = pair.second.request.expected});
     EXPECT_EQ(taken.status, OpStatus::kDone) << Why(taken);
   };
   pair.commit.ops = pair.ops;
@@ -159,7 +162,7 @@ TEST_F(MongoCommit, AClientThatWasQuickerIsTold) {
   EXPECT_EQ(pair.first.status, OpStatus::kPending);
   EXPECT_EQ(pair.second.status, OpStatus::kLost);
   EXPECT_EQ(calls, 1) << "it is called only where nothing is refused yet";
-  EXPECT_EQ(client_.Read(*pair.first.key).version, pair.first.expected);
+  EXPECT_EQ(client_.Read(*pair.first.key).result.version, pair.first.request.expected);
 }
 
 /// A process that is killed in the middle of transfers moves nothing twice, and loses nothing.
@@ -231,7 +234,7 @@ TEST_F(MongoCommitKilled, HasWrittenAllOrNothing) {
     child.Kill();
     EXPECT_EQ(Sum(), 0);
     const Key moved = from;
-    EXPECT_LT(client_.Read(moved).body.json().at("n"), 0) << "it was told to be stored";
+    EXPECT_LT(client_.Read(moved).result.body.json().at("n"), 0) << "it was told to be stored";
   }
   EndTransactionsOf(name);
 }
@@ -253,7 +256,7 @@ TEST_F(MongoCommitLog, SaysNothingOfADocumentThatIsThere) {
   commit.ops = ops;
   client_.store().Commit(commit, 10s);
   EXPECT_EQ(insert.status, OpStatus::kConflict) << Why(insert);
-  EXPECT_EQ(client_.Read(*held.key).version, held.expected);
+  EXPECT_EQ(client_.Read(*held.key).result.version, held.request.expected);
 }
 
 TEST_F(MongoCommitLog, SaysNothingOfAWriteThatMetAnother) {
@@ -346,8 +349,8 @@ TEST_F(MongoCommitFaults, ACommitWithoutAnOutcomeIsInDoubtAndKeepsNobodyOut) {
   EXPECT_EQ(Commit(pair, 300ms), OpStatus::kInDoubt);
   EXPECT_GT(point.End(), 1);
   EXPECT_EQ(Stored(pair), 0);
-  const WriteOp later =
-      client_.Release(*pair.first.key, pair.first.lock_id, {.expected = pair.first.expected});
+  const WriteOp later = client_.Release(*pair.first.key, pair.first.request.lock_id,
+                                        {.expected = pair.first.request.expected});
   EXPECT_EQ(later.status, OpStatus::kDone) << Why(later);
 }
 
@@ -359,8 +362,8 @@ TEST_F(MongoCommitFaults, ATransactionThatCannotBeKilledKeepsNobodyOut) {
     EXPECT_EQ(Commit(pair, 300ms), OpStatus::kInDoubt);
   }
   EXPECT_EQ(Stored(pair), 0);
-  const WriteOp later =
-      client_.Release(*pair.first.key, pair.first.lock_id, {.expected = pair.first.expected});
+  const WriteOp later = client_.Release(*pair.first.key, pair.first.request.lock_id,
+                                        {.expected = pair.first.request.expected});
   EXPECT_EQ(later.status, OpStatus::kDone) << Why(later);
 }
 

@@ -55,7 +55,7 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
   std::string Stored(const Key& key) { return database_.Stored(mongodb::Doc::Of("_id", key)); }
   std::int64_t StoredVersion(const Key& key) {
     const ReadOp read = good_.Read(key);
-    return read.status == OpStatus::kDone ? read.version : 0;
+    return read.status == OpStatus::kDone ? read.result.version : 0;
   }
 
   /// Plays one operation with one fault in one place. False: it did not come so far.

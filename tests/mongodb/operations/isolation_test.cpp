@@ -29,9 +29,9 @@ class Isolation : public ::testing::Test {
     calls.Execute();
     EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
     AcquireOp held(things_.collection(), keys_.emplace_back(key));
-    held.grant = op.grant;
-    held.version = op.version;
-    held.born = op.born;
+    held.request.grant = op.request.grant;
+    held.result.version = op.result.version;
+    held.result.born = op.result.born;
     return held;
   }
   AcquireOp Free(const std::string& key) {
@@ -40,7 +40,7 @@ class Isolation : public ::testing::Test {
     WriteOp& op = calls.Write(WriteKind::kRelease, key, held);
     calls.Execute();
     EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
-    held.version = op.version;
+    held.result.version = op.result.version;
     return held;
   }
   void Set(const std::string& key, const Doc& fields) {
@@ -67,7 +67,7 @@ TEST_F(Isolation, AWriteThatTheServerRefusesSpoilsNoOther) {
   EXPECT_EQ(b.status, OpStatus::kFailed) << Why(b);
   EXPECT_EQ(b.detail->code, Errc::kRefused);
   EXPECT_EQ(c.status, OpStatus::kDone) << Why(c);
-  EXPECT_EQ(things_.Read("refused").body.json(), Counted(1).json());
+  EXPECT_EQ(things_.Read("refused").result.body.json(), Counted(1).json());
 }
 
 TEST_F(Isolation, ErasesAndInsertsHaveTheirOwnOutcomes) {
@@ -92,7 +92,7 @@ TEST_F(Isolation, ErasesAndInsertsHaveTheirOwnOutcomes) {
   EXPECT_EQ(f.status, OpStatus::kDone) << Why(f);
   EXPECT_EQ(things_.Read("erased").status, OpStatus::kMissing);
   EXPECT_EQ(things_.Read("saved").status, OpStatus::kMissing);
-  EXPECT_EQ(things_.Read("newer").version, 1);
+  EXPECT_EQ(things_.Read("newer").result.version, 1);
 }
 
 /// Between the command and the look that tells its outcomes.
@@ -107,10 +107,10 @@ TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
     AcquireOp held = Held(key.ToString());
     if (!erases) {
       // Versions that the document made anew does not reach.
-      held.version = things_
-                         .Write(key, WriteKind::kCheckpoint, held.grant.lock_id,
-                                {.expected = held.version, .body = Counted(2)})
-                         .version;
+      held.result.version = things_
+                                .Write(key, WriteKind::kCheckpoint, held.request.grant.lock_id,
+                                       {.expected = held.result.version, .body = Counted(2)})
+                                .result.version;
     }
     const AcquireOp lost = Held(lost_key.ToString());
     things_.Steal(lost_key);
@@ -124,10 +124,10 @@ TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
       }
       const Uuid id = NewUuid();
       const AcquireOp made = things_.Acquire(key, id, Counted(1));
-      EXPECT_TRUE(made.created) << Why(made);
+      EXPECT_TRUE(made.result.created) << Why(made);
       if (erases)
         things_.Write(key, WriteKind::kCheckpoint, id,
-                      {.expected = made.version, .body = Counted(2)});
+                      {.expected = made.result.version, .body = Counted(2)});
     });
     calls.Execute();
     // The other document proves that its erase was not the one that was counted.
@@ -170,7 +170,7 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnAcquire) {
     const AcquireOp& op = *all[static_cast<std::size_t>(i)];
     EXPECT_EQ(op.status, i == 7 ? OpStatus::kFailed : OpStatus::kDone) << i << " " << Why(op);
     if (i != 7) {
-      EXPECT_EQ(op.version, 3);
+      EXPECT_EQ(op.result.version, 3);
     }
   }
 }
@@ -217,7 +217,7 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
     Batch calls(things_);
     std::vector<const RenewOp*> renewals;
     for (int i = 0; i < kLocks; ++i) {
-      const Uuid& id = held[static_cast<std::size_t>(i)]->grant.lock_id;
+      const Uuid& id = held[static_cast<std::size_t>(i)]->request.grant.lock_id;
       renewals.push_back(&calls.Renew("held" + std::to_string(i), id, kLease));
     }
     EXPECT_LT(calls.Execute(10s), kLease / 3) << "the next renewal would come too late";
@@ -240,7 +240,7 @@ TEST_F(Isolation, ManyDocumentsInAnOpenTransactionDelayOnlyTheirOwnRenewals) {
     std::vector<const AcquireOp*> held;
     for (int i = 0; i < kLocks; ++i) {
       AcquireOp& op = acquires.Acquire(name(i), Counted(i));
-      op.grant.mode = mode;
+      op.request.grant.mode = mode;
       held.push_back(&op);
     }
     acquires.Execute(60s);
@@ -255,9 +255,9 @@ TEST_F(Isolation, ManyDocumentsInAnOpenTransactionDelayOnlyTheirOwnRenewals) {
       Batch calls(things_);
       std::vector<const RenewOp*> renewals;
       for (int i = 0; i < kLocks; ++i) {
-        const Uuid& id = held[static_cast<std::size_t>(i)]->grant.lock_id;
+        const Uuid& id = held[static_cast<std::size_t>(i)]->request.grant.lock_id;
         RenewOp& op = calls.Renew(name(i), id, kLease);
-        op.mode = mode;
+        op.request.mode = mode;
         renewals.push_back(&op);
       }
       calls.Execute(10s);

@@ -26,7 +26,7 @@ class MongoLimit : public ::testing::Test {
         key_, {.ttl = 10min, .group = std::string(256, 'g'), .queue_for = queue_for});
     LockHolder owner;
     owner.name = owner.host = std::string(256, 'o');
-    op.grant.owner = std::make_shared<const LockHolder>(std::move(owner));
+    op.request.grant.owner = std::make_shared<const LockHolder>(std::move(owner));
     things_.Execute(op);
     return op;
   }
@@ -44,17 +44,17 @@ TEST_F(MongoLimit, TheLargestBodyIsSavedAndReleasedWithAChangeBesideAFullQueue) 
   constexpr int kMostWaiters = 64;
   for (int i = 0; i < kMostWaiters; ++i) {
     const AcquireOp waiter = Longest(10min);
-    ASSERT_TRUE(waiter.queued) << i << ": " << Why(waiter);
+    ASSERT_TRUE(waiter.result.queued) << i << ": " << Why(waiter);
   }
-  WriteOp save = things_.WriteOf(key_, WriteKind::kCheckpoint, held.grant.lock_id);
-  save.expected = save.fence = held.version;
-  save.ttl = 10min;
-  save.body = Largest('b');
-  save.base = held.body;
+  WriteOp save = things_.WriteOf(key_, WriteKind::kCheckpoint, held.request.grant.lock_id);
+  save.request.expected = save.request.fence = held.result.version;
+  save.request.ttl = 10min;
+  save.request.body = Largest('b');
+  save.request.base = held.result.body;
   things_.Execute(save);
   ASSERT_EQ(save.status, OpStatus::kDone) << Why(save);
-  const WriteOp release =
-      things_.Release(key_, held.grant.lock_id, {.expected = save.version, .body = Largest('c')});
+  const WriteOp release = things_.Release(key_, held.request.grant.lock_id,
+                                          {.expected = save.result.version, .body = Largest('c')});
   EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
 }
 

@@ -57,16 +57,16 @@ TEST_P(MongoAnswers, ToOtherQuestionsAreNotBelieved) {
       const AcquireOp grant = shared ? mixed.Share(key, NewUuid()) : mixed.Acquire(key, NewUuid());
       if (grant.status == OpStatus::kDone) {
         ++granted;
-        EXPECT_EQ(grant.body.json().at("of"), place);
-        EXPECT_GT(grant.version, highest) << "a fence was given twice";
-        highest = std::max(highest, grant.version);
+        EXPECT_EQ(grant.result.body.json().at("of"), place);
+        EXPECT_GT(grant.result.version, highest) << "a fence was given twice";
+        highest = std::max(highest, grant.result.version);
       }
       const ReadOp seen = mixed.Read(key);
       if (seen.status == OpStatus::kDone) {
         ++read;
-        EXPECT_EQ(seen.body.json().at("of"), place);
-        EXPECT_GE(seen.version, highest) << "an answer of before was believed";
-        highest = std::max(highest, seen.version);
+        EXPECT_EQ(seen.result.body.json().at("of"), place);
+        EXPECT_GE(seen.result.version, highest) << "an answer of before was believed";
+        highest = std::max(highest, seen.result.version);
       }
       good_.Break(key);
     }
@@ -122,23 +122,23 @@ TEST_P(MongoAnswers, OfReleasesAndRenewalsToOtherQuestionsAreNotBelieved) {
       const AcquireOp grant = shared ? good_.Share(key, id) : good_.Acquire(key, id);
       ASSERT_EQ(grant.status, OpStatus::kDone);
       RenewOp renewal(mixed.collection(), key);
-      renewal.lock_id = id;
-      renewal.ttl = kTtl;
-      renewal.mode = shared ? LockMode::kShared : LockMode::kExclusive;
+      renewal.request.lock_id = id;
+      renewal.request.ttl = kTtl;
+      renewal.request.mode = shared ? LockMode::kShared : LockMode::kExclusive;
       mixed.Execute(renewal);
       renewed += renewal.status == OpStatus::kDone;
       EXPECT_NE(renewal.status, OpStatus::kLost) << "the lock is held";
       WriteOp release(mixed.collection(), key);
-      release.lock_id = id;
-      release.mode = renewal.mode;
+      release.request.lock_id = id;
+      release.request.mode = renewal.request.mode;
       mixed.Execute(release);
       EXPECT_NE(release.status, OpStatus::kLost) << "the lock was held";
       if (release.status == OpStatus::kDone) {
         ++released;
-        EXPECT_EQ(release.version, grant.version + (shared ? 0 : 1));
-        EXPECT_FALSE(good_.Read(key).locked);
+        EXPECT_EQ(release.result.version, grant.result.version + (shared ? 0 : 1));
+        EXPECT_FALSE(good_.Read(key).result.locked);
       }
-      if (good_.Read(key).locked) good_.Break(key);
+      if (good_.Read(key).result.locked) good_.Break(key);
     }
   };
   {

@@ -41,11 +41,11 @@ class MongoDecisions : public ::testing::Test {
 
 TEST_F(MongoDecisions, AWriteAtVersionZeroFindsADocumentWithoutAVersion) {
   Put(Field("lockId", kId) + ", " + Field("lockTime", kLongAgo));
-  const Uuid id = things_.Read(key_).lock_id;
+  const Uuid id = things_.Read(key_).result.lock_id;
   const WriteOp release = things_.Release(key_, id, {.expected = 0});
   ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
-  EXPECT_EQ(release.version, 1);
-  EXPECT_TRUE(things_.Read(key_).lock_id.is_nil());
+  EXPECT_EQ(release.result.version, 1);
+  EXPECT_TRUE(things_.Read(key_).result.lock_id.is_nil());
 }
 
 TEST_F(MongoDecisions, ALeaseThatIsOverIsNotEndedAnew) {
@@ -79,7 +79,7 @@ TEST_F(MongoDecisions, AReadOfSharesThatAreOverNamesTheLatest) {
       Field("lockTime", kNotSoLongAgo) + R"(, "lockTtl": 1000, "lockReaders": [)" +
       Share(kShareId, kLongAgo, "first") + ", " + Share(kOtherShareId, kNotSoLongAgo, "second") +
       "]");
-  EXPECT_EQ(things_.Read(key_).holder.name, "second");
+  EXPECT_EQ(things_.Read(key_).result.holder.name, "second");
 }
 
 /// Waiting writers once left such a field, which is a member of the body now.
@@ -88,7 +88,7 @@ TEST_F(MongoDecisions, AFieldOfWaitingWritersStopsNobody) {
       R"(, "until": {"$date": "2099-01-01T00:00:00Z"}})");
   const AcquireOp share = things_.Share(key_, NewUuid());
   EXPECT_EQ(share.status, OpStatus::kDone) << Why(share);
-  EXPECT_TRUE(share.body.json().contains("lockIntent"));
+  EXPECT_TRUE(share.result.body.json().contains("lockIntent"));
 }
 
 }  // namespace

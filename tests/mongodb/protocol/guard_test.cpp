@@ -22,7 +22,7 @@ class MongoGuard : public ::testing::Test {
     pool_.Take();
   }
 
-  void Enter(const Uuid& id) { ASSERT_TRUE(other_.Wait(key_, id).queued); }
+  void Enter(const Uuid& id) { ASSERT_TRUE(other_.Wait(key_, id).result.queued); }
   WriteOp Leave(Client& client, const Uuid& id) { return client.Leave(key_, id); }
   void Change(const std::string& json) { Change(*mongo_docs_test::Parse(json)); }
   void Change(const bson_t& update) {
@@ -52,7 +52,7 @@ TEST_F(MongoGuard, AWaiterThatIsGrantedTheLockWhileItLeavesPassesItOn) {
   const WriteOp left = Leave(one_, first);
   EXPECT_EQ(left.status, OpStatus::kDone) << Why(left);
   EXPECT_EQ(pool_.Take(), "find 2, update 2");
-  EXPECT_EQ(other_.Read(key_).lock_id, second);
+  EXPECT_EQ(other_.Read(key_).result.lock_id, second);
   EXPECT_FALSE(Has("lockQueue"));
 }
 
@@ -76,7 +76,7 @@ TEST_F(MongoGuard, AWaiterThatLeavesALockThatIsFreedMeanwhileLooksAgain) {
       other_
           .Acquire(key_,
                    {.id = share, .mode = LockMode::kShared, .max_holders = 2, .queue_for = kTtl})
-          .queued);
+          .result.queued);
   Enter(id);
   Enter(NewUuid());
   // The lock is free for the share that is first.
@@ -109,24 +109,24 @@ TEST_F(MongoGuard, AnEntryThatWasOverAndIsRefreshedMeanwhileStays) {
 TEST_F(MongoGuard, AnAttemptThatEntersMeanwhileIsGrantedWhatIsGivenUp) {
   const Uuid id = NewUuid();
   pool_.BeforeNext("update", [&] { Enter(id); });
-  EXPECT_EQ(Leave(one_, held_.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(other_.Read(key_).lock_id, id);
+  EXPECT_EQ(Leave(one_, held_.request.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(other_.Read(key_).result.lock_id, id);
 }
 
 TEST_F(MongoGuard, TheLastSharesThatLeaveAtOnceLeaveAFreeLock) {
-  Leave(one_, held_.grant.lock_id);
+  Leave(one_, held_.request.grant.lock_id);
   const Uuid first = NewUuid(), second = NewUuid();
   ASSERT_EQ(other_.Share(key_, first).status, OpStatus::kDone);
   ASSERT_EQ(other_.Share(key_, second).status, OpStatus::kDone);
   pool_.BeforeNext("update",
                    [&] { EXPECT_EQ(other_.ReleaseShare(key_, second).status, OpStatus::kDone); });
   EXPECT_EQ(Leave(one_, first).status, OpStatus::kDone);
-  EXPECT_TRUE(other_.Read(key_).lock_id.is_nil());
+  EXPECT_TRUE(other_.Read(key_).result.lock_id.is_nil());
   EXPECT_FALSE(Has("lockReaders"));
 }
 
 TEST_F(MongoGuard, AShareThatLeavesLeavesItsMarkAndTheLeaseOfTheOthers) {
-  Leave(one_, held_.grant.lock_id);
+  Leave(one_, held_.request.grant.lock_id);
   const Uuid longer = NewUuid();
   ASSERT_EQ(
       other_.Acquire(key_, {.id = longer, .ttl = 10 * kTtl, .mode = LockMode::kShared}).status,
@@ -134,9 +134,9 @@ TEST_F(MongoGuard, AShareThatLeavesLeavesItsMarkAndTheLeaseOfTheOthers) {
   ASSERT_EQ(other_.Share(key_, NewUuid()).status, OpStatus::kDone);
   EXPECT_EQ(Leave(one_, longer).status, OpStatus::kDone);
   const ReadOp read = other_.Read(key_);
-  EXPECT_TRUE(read.locked);
-  EXPECT_LE(read.remaining, kTtl);
-  EXPECT_EQ(read.released, longer) << "which wakes those who wait for any share to end";
+  EXPECT_TRUE(read.result.locked);
+  EXPECT_LE(read.result.remaining, kTtl);
+  EXPECT_EQ(read.result.released, longer) << "which wakes those who wait for any share to end";
 }
 
 TEST_F(MongoGuard, APurgeLeavesALockThatIsTakenMeanwhile) {
@@ -144,7 +144,7 @@ TEST_F(MongoGuard, APurgeLeavesALockThatIsTakenMeanwhile) {
   const Uuid id = NewUuid();
   pool_.BeforeNext("update", [&] { EXPECT_EQ(other_.Acquire(key_, id).status, OpStatus::kDone); });
   EXPECT_EQ(Purge(), 0);
-  EXPECT_EQ(other_.Read(key_).lock_id, id);
+  EXPECT_EQ(other_.Read(key_).result.lock_id, id);
 }
 
 TEST_F(MongoGuard, APurgeCountsOnlyWhatItHasCleared) {
@@ -155,8 +155,8 @@ TEST_F(MongoGuard, APurgeCountsOnlyWhatItHasCleared) {
   pool_.BeforeNext("update",
                    [&] { EXPECT_EQ(other_.Acquire(b, NewUuid()).status, OpStatus::kDone); });
   EXPECT_EQ(Purge(), 2);
-  EXPECT_TRUE(other_.Read(key_).lock_id.is_nil());
-  EXPECT_TRUE(other_.Read(b).locked);
+  EXPECT_TRUE(other_.Read(key_).result.lock_id.is_nil());
+  EXPECT_TRUE(other_.Read(b).result.locked);
 }
 
 /// Saves over a lock that is over, and what another client does between the look and the write.
@@ -169,7 +169,7 @@ class MongoGuardOfSave : public MongoGuard {
     pool_.Take();
   }
   SaveOp Save(SaveKind kind) {
-    return one_.Save(kind, key_, seen_.version, seen_.born, Counted(2));
+    return one_.Save(kind, key_, seen_.result.version, seen_.result.born, Counted(2));
   }
   void BeforeTheSecond(const char* command, const std::function<void()>& then) {
     pool_.BeforeNext("find", [=, this] { pool_.BeforeNext(command, then); });
@@ -183,35 +183,35 @@ TEST_F(MongoGuardOfSave, IsDoneByThree) {
   EXPECT_EQ(saved.status, OpStatus::kDone) << Why(saved);
   EXPECT_EQ(pool_.Take(), "find 1, update 2");
   const ReadOp now = other_.Read(key_);
-  EXPECT_EQ(now.version, saved.version);
-  EXPECT_EQ(now.body.json(), Counted(2).json());
-  EXPECT_EQ(now.released, saved.write_id);
-  EXPECT_TRUE(now.lock_id.is_nil());
+  EXPECT_EQ(now.result.version, saved.result.version);
+  EXPECT_EQ(now.result.body.json(), Counted(2).json());
+  EXPECT_EQ(now.result.released, saved.request.write_id);
+  EXPECT_TRUE(now.result.lock_id.is_nil());
 }
 
 TEST_F(MongoGuardOfSave, LeavesALockThatIsTakenMeanwhile) {
   const Uuid id = NewUuid();
   BeforeTheSecond("update", [&] { EXPECT_EQ(other_.Acquire(key_, id).status, OpStatus::kDone); });
   EXPECT_EQ(Save(SaveKind::kReplace).status, OpStatus::kBusy);
-  EXPECT_EQ(other_.Read(key_).lock_id, id);
+  EXPECT_EQ(other_.Read(key_).result.lock_id, id);
 }
 
 TEST_F(MongoGuardOfSave, ErasesNoDocumentThatIsTakenMeanwhile) {
   const Uuid id = NewUuid();
   BeforeTheSecond("delete", [&] { EXPECT_EQ(other_.Acquire(key_, id).status, OpStatus::kDone); });
   EXPECT_EQ(Save(SaveKind::kErase).status, OpStatus::kBusy);
-  EXPECT_EQ(other_.Read(key_).lock_id, id);
+  EXPECT_EQ(other_.Read(key_).result.lock_id, id);
 }
 
 TEST_F(MongoGuardOfSave, LeavesToOtherProgramsWhatItHasNotChanged) {
   Change(R"({"$set": {"theirs": 1}})");
   BeforeTheSecond("update", [&] { Change(R"({"$set": {"theirs": 2}})"); });
-  SaveOp op = one_.SaveOf(SaveKind::kReplace, key_, seen_.version, seen_.born);
-  op.base = seen_.body;
-  op.body = Counted(2);
+  SaveOp op = one_.SaveOf(SaveKind::kReplace, key_, seen_.result.version, seen_.result.born);
+  op.request.base = seen_.result.body;
+  op.request.body = Counted(2);
   one_.Execute(op);
   ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
-  EXPECT_EQ(other_.Read(key_).body.json(), (nlohmann::json{{"n", 2}, {"theirs", 2}}));
+  EXPECT_EQ(other_.Read(key_).result.body.json(), (nlohmann::json{{"n", 2}, {"theirs", 2}}));
 }
 
 TEST_F(MongoGuardOfSave, OfABatchOnlyWhatIsTakenMeanwhileIsDecidedAnew) {
@@ -224,7 +224,7 @@ TEST_F(MongoGuardOfSave, OfABatchOnlyWhatIsTakenMeanwhileIsDecidedAnew) {
   SaveOp& taken = calls.Save(SaveKind::kReplace, "b", second, Counted(2));
   SaveOp& too = calls.Save(SaveKind::kReplace, "c", third, Counted(2));
   // The end of its lease was a write.
-  for (SaveOp* const save : {&saved, &taken, &too}) ++save->expected;
+  for (SaveOp* const save : {&saved, &taken, &too}) ++save->request.expected;
   pool_.Take();
   pool_.BeforeNext("find", [&] {
     BeforeTheSecond("update",
@@ -235,7 +235,7 @@ TEST_F(MongoGuardOfSave, OfABatchOnlyWhatIsTakenMeanwhileIsDecidedAnew) {
   EXPECT_EQ(taken.status, OpStatus::kBusy) << Why(taken);
   EXPECT_EQ(too.status, OpStatus::kDone) << Why(too);
   EXPECT_EQ(pool_.Take(), "find 4, update 2");
-  EXPECT_EQ(other_.Read(c).body.json(), Counted(2).json());
+  EXPECT_EQ(other_.Read(c).result.body.json(), Counted(2).json());
 }
 
 TEST_F(MongoGuardOfSave, WhatOthersEraseMeanwhileABatchHasNotErased) {
@@ -246,7 +246,7 @@ TEST_F(MongoGuardOfSave, WhatOthersEraseMeanwhileABatchHasNotErased) {
   SaveOp& one = calls.Save(SaveKind::kErase, "a", held_, {});
   SaveOp& two = calls.Save(SaveKind::kErase, "b", second, {});
   // The end of its lease was a write.
-  for (SaveOp* const save : {&one, &two}) ++save->expected;
+  for (SaveOp* const save : {&one, &two}) ++save->request.expected;
   pool_.BeforeNext("find", [&] {
     BeforeTheSecond("delete", [&] {
       for (const Key& key : {key_, b}) other_.Save(SaveKind::kErase, key, kAnyVersion);
@@ -279,7 +279,7 @@ TEST_F(MongoGuardOfSave, InsertsNothingBesideADocumentThatComesMeanwhile) {
     pool_.BeforeNext("insert", [&] { other_.Save(SaveKind::kInsert, key_, 0, {}, Counted(3)); });
   });
   EXPECT_EQ(Save(SaveKind::kInsert).status, OpStatus::kConflict);
-  EXPECT_EQ(other_.Read(key_).body.json(), Counted(3).json());
+  EXPECT_EQ(other_.Read(key_).result.body.json(), Counted(3).json());
 }
 
 /// Its first statement does not match, because of another program; the look finds it as it was.
@@ -291,18 +291,18 @@ class MongoGuardOfWrite : public MongoGuard {
       Change(R"({"$rename": {"lockId": "gone"}})");
       pool_.BeforeNext("find", [&] { Change(R"({"$rename": {"gone": "lockId"}})"); });
     });
-    WriteOp op = one_.WriteOf(key_, kind, held_.grant.lock_id,
+    WriteOp op = one_.WriteOf(key_, kind, held_.request.grant.lock_id,
                               {.expected = expected, .ttl = 10 * kTtl, .next = next});
-    if (kind != WriteKind::kErase) op.body = Counted(2);
+    if (kind != WriteKind::kErase) op.request.body = Counted(2);
     one_.Execute(op);
     EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
-    EXPECT_EQ(op.version, 2);
+    EXPECT_EQ(op.result.version, 2);
     return op;
   }
   void ExpectWritten() {
     const ReadOp read = other_.Read(key_);
-    EXPECT_EQ(read.version, 2);
-    EXPECT_EQ(read.body.json(), Counted(2).json());
+    EXPECT_EQ(read.result.version, 2);
+    EXPECT_EQ(read.result.body.json(), Counted(2).json());
   }
 };
 
@@ -310,8 +310,8 @@ TEST_F(MongoGuardOfWrite, ACheckpointIsWrittenAndRenews) {
   Write(WriteKind::kCheckpoint, "update");
   ExpectWritten();
   const ReadOp read = other_.Read(key_);
-  EXPECT_EQ(read.lock_id, held_.grant.lock_id);
-  EXPECT_GT(read.remaining, kTtl);
+  EXPECT_EQ(read.result.lock_id, held_.request.grant.lock_id);
+  EXPECT_GT(read.result.remaining, kTtl);
 }
 
 TEST_F(MongoGuardOfWrite, AHandOverGrantsTheNext) {
@@ -322,16 +322,16 @@ TEST_F(MongoGuardOfWrite, AHandOverGrantsTheNext) {
   Write(WriteKind::kRelease, "update", 1, &next);
   ExpectWritten();
   const ReadOp read = other_.Read(key_);
-  EXPECT_EQ(read.lock_id, next.lock_id);
-  EXPECT_TRUE(read.locked);
-  EXPECT_EQ(read.released, held_.grant.lock_id);
+  EXPECT_EQ(read.result.lock_id, next.lock_id);
+  EXPECT_TRUE(read.result.locked);
+  EXPECT_EQ(read.result.released, held_.request.grant.lock_id);
   EXPECT_TRUE(Has("lockClosed"));
 }
 
 TEST_F(MongoGuardOfWrite, AReleaseByValueIsWritten) {
   Write(WriteKind::kRelease, "findAndModify", kAnyVersion);
   ExpectWritten();
-  EXPECT_TRUE(other_.Read(key_).lock_id.is_nil());
+  EXPECT_TRUE(other_.Read(key_).result.lock_id.is_nil());
 }
 
 TEST_F(MongoGuardOfWrite, AnErasureErases) {
@@ -351,11 +351,12 @@ class MongoGuardOf : public MongoGuard, public ::testing::WithParamInterface<Tou
 
 TEST_P(MongoGuardOf, TheFieldIsNamed) {
   pool_.BeforeNext("update", [&] { Change(GetParam().update); });
-  const WriteOp left = Leave(one_, held_.grant.lock_id);
+  const WriteOp left = Leave(one_, held_.request.grant.lock_id);
   EXPECT_EQ(left.status, GetParam().status) << Why(left);
   const bool done = GetParam().status == OpStatus::kDone;
   EXPECT_EQ(pool_.Take(), done ? "find 2, update 2" : "find 2, update 1");
-  EXPECT_TRUE(!done || left.version == other_.Read(key_).version) << left.version;
+  EXPECT_TRUE(!done || left.result.version == other_.Read(key_).result.version)
+      << left.result.version;
 }
 
 const char* const kAnId = R"({"$binary": {"base64": "AAAAAAAAQACAAAAAAAAAAQ==", "subType": "04"}})";

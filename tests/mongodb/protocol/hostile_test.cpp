@@ -28,8 +28,8 @@ class HostileInput : public ::testing::Test {
     for (const char* name : {"witness", "other"}) {
       const ReadOp read = things_.Read(name);
       ASSERT_EQ(read.status, OpStatus::kDone);
-      EXPECT_EQ(read.body.json(), (Json{{"secret", name}, {"n", 1}}));
-      EXPECT_EQ(read.version, 1);
+      EXPECT_EQ(read.result.body.json(), (Json{{"secret", name}, {"n", 1}}));
+      EXPECT_EQ(read.result.version, 1);
     }
   }
 
@@ -44,9 +44,9 @@ TEST_F(HostileInput, KeysReachTheirOwnDocumentOnly) {
                            "function(){return true}", "/.*/", "_id", ""}) {
     const AcquireOp grant = things_.Create(text, {{"mine", true}});
     ASSERT_EQ(grant.status, OpStatus::kDone) << text;
-    EXPECT_TRUE(grant.created) << text;
+    EXPECT_TRUE(grant.result.created) << text;
     EXPECT_EQ(things_.Release(text, grant, MakeBody({{"mine", false}})).status, OpStatus::kDone);
-    EXPECT_EQ(things_.Read(text).body.json(), (Json{{"mine", false}}));
+    EXPECT_EQ(things_.Read(text).result.body.json(), (Json{{"mine", false}}));
     EXPECT_EQ(things_.Erase(text).status, OpStatus::kDone);
   }
   ExpectWitnessesUntouched();
@@ -69,18 +69,18 @@ TEST_F(HostileInput, ValuesThatLookLikeOperatorsAreStoredAsTheyAre) {
       {"null", {{"$type", "null"}}}};
   // As an insert, as modifiers, as a pipeline (a min_hold needs one), as a replacement.
   ASSERT_EQ(things_.Insert("1", values).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("1").body.json(), values);
+  EXPECT_EQ(things_.Read("1").result.body.json(), values);
   const AcquireOp made = things_.Create("2", values);
-  EXPECT_EQ(things_.Read("2").body.json(), values);
+  EXPECT_EQ(things_.Read("2").result.body.json(), values);
   ASSERT_EQ(things_.Release("2", made, MakeBody({{"all", values}})).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("2").body.json(), (Json{{"all", values}}));
+  EXPECT_EQ(things_.Read("2").result.body.json(), (Json{{"all", values}}));
   const AcquireOp held = things_.Create("3", values, {.min_hold = std::chrono::milliseconds(1)});
   ASSERT_EQ(held.status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("3").body.json(), values);
+  EXPECT_EQ(things_.Read("3").result.body.json(), values);
   const WriteOp merged =
-      things_.Release("3", held.grant.lock_id, {.body = MakeBody(values), .merge = true});
+      things_.Release("3", held.request.grant.lock_id, {.body = MakeBody(values), .merge = true});
   ASSERT_EQ(merged.status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("3").body.json(), values);
+  EXPECT_EQ(things_.Read("3").result.body.json(), values);
   ExpectWitnessesUntouched();
 }
 
@@ -112,7 +112,7 @@ TEST_F(HostileInput, NamesAreRefusedByNameBeforeAnythingIsSent) {
     EXPECT_THROW(held.Release(), DocumentException) << name;
     held.Discard();
   }
-  EXPECT_EQ(things_.Read("witness").body.json(), (Json{{"secret", "witness"}, {"n", 1}}));
+  EXPECT_EQ(things_.Read("witness").result.body.json(), (Json{{"secret", "witness"}, {"n", 1}}));
 }
 
 TEST_F(HostileInput, TooLargeABodyIsATypedErrorAndDoesNotAffectOthers) {
@@ -130,7 +130,7 @@ TEST_F(HostileInput, TooLargeABodyIsATypedErrorAndDoesNotAffectOthers) {
 TEST_F(HostileInput, OwnersAndCommentsAreText) {
   const AcquireOp grant = things_.Create("owned", Json::object(), {.owner = "$$ROOT"});
   ASSERT_EQ(grant.status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("owned").holder.name, "$$ROOT");
+  EXPECT_EQ(things_.Read("owned").result.holder.name, "$$ROOT");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class LegacyLockId : public ::testing::Test {
 };
 
 TEST_F(LegacyLockId, IsNotRenewed) {
-  const Uuid id = Held(key_).grant.lock_id;
+  const Uuid id = Held(key_).request.grant.lock_id;
   RewriteId(key_, "lockId", id);
   const std::string before = database_.Stored();
   const RenewOp renewal = things_.Renew(key_, id);
@@ -44,7 +44,7 @@ TEST_F(LegacyLockId, IsNotRenewed) {
 
 TEST_F(LegacyLockId, IsNotRenewedAmongOthers) {
   const Key other("b");
-  const Uuid id = Held(key_).grant.lock_id, good = Held(other).grant.lock_id;
+  const Uuid id = Held(key_).request.grant.lock_id, good = Held(other).request.grant.lock_id;
   RewriteId(key_, "lockId", id);
   RenewOp spoilt = things_.RenewOf(key_, id), sound = things_.RenewOf(other, good);
   things_.Execute({&spoilt, &sound});
@@ -67,14 +67,14 @@ TEST_F(LegacyLockId, OfAShareIsNotRenewed) {
 
 TEST_F(LegacyLockId, IsShownAsAnotherLock) {
   const AcquireOp held = Held(key_);
-  const Uuid id = held.grant.lock_id;
+  const Uuid id = held.request.grant.lock_id;
   RewriteId(key_, "lockId", id);
   const ReadOp read = things_.Read(key_);
-  EXPECT_TRUE(read.locked) << "it counts while its lease lasts";
-  EXPECT_NE(read.lock_id, id);
+  EXPECT_TRUE(read.result.locked) << "it counts while its lease lasts";
+  EXPECT_NE(read.result.lock_id, id);
   for (const WriteKind kind : {WriteKind::kCheckpoint, WriteKind::kRelease, WriteKind::kErase}) {
     const WriteOp write =
-        things_.Write(key_, kind, id, {.expected = held.version, .body = Counted(2)});
+        things_.Write(key_, kind, id, {.expected = held.result.version, .body = Counted(2)});
     EXPECT_EQ(write.status, OpStatus::kLost) << Why(write);
   }
   EXPECT_EQ(things_.Acquire(key_, NewUuid()).status, OpStatus::kBusy);

@@ -169,11 +169,12 @@ TEST(MalformedLocks, OfAnIdInAnArrayAreNobodys) {
   Client things{store};
   const AcquireOp grant = things.Create("held", {{"n", 1}});
   mongodb::Doc set;
-  set.Add("lockId", mongodb::Array().Add(grant.grant.lock_id));
+  set.Add("lockId", mongodb::Array().Add(grant.request.grant.lock_id));
   documents.Update("things", "held", Canonical(*mongodb::Doc::Of("$set", set).get()));
-  for (const std::int64_t version : {grant.version, kAnyVersion}) {
+  for (const std::int64_t version : {grant.result.version, kAnyVersion}) {
     for (const WriteKind kind : {WriteKind::kCheckpoint, WriteKind::kRelease, WriteKind::kErase}) {
-      const WriteOp op = things.Write("held", kind, grant.grant.lock_id, {.expected = version});
+      const WriteOp op =
+          things.Write("held", kind, grant.request.grant.lock_id, {.expected = version});
       ASSERT_EQ(op.status, OpStatus::kFailed) << version;
       EXPECT_EQ(op.detail->code, Errc::kMalformed) << version;
     }
@@ -190,7 +191,7 @@ TEST(MalformedVersion, EndsItsHoldersRightToWrite) {
   const WriteOp release = things.Release("held", grant, MakeBody({{"n", 2}}));
   ASSERT_EQ(release.status, OpStatus::kFailed);
   EXPECT_EQ(release.detail->code, Errc::kMalformed);
-  EXPECT_EQ(things.Release("held", grant.grant.lock_id).status, OpStatus::kFailed);
+  EXPECT_EQ(things.Release("held", grant.request.grant.lock_id).status, OpStatus::kFailed);
 }
 
 TEST(MalformedLocks, OfAKnownVersionAreReleasedByTheirHolder) {
@@ -223,9 +224,9 @@ TEST_P(MalformedLock, FailsNoNeighbourInTheBatch) {
   EXPECT_EQ(last.status, OpStatus::kDone);
   ExpectTyped(spoilt);
 
-  RenewOp renewed = things_.RenewOf(a, first.grant.lock_id);
-  RenewOp refused = things_.RenewOf(bad, spoilt.grant.lock_id);
-  RenewOp too = things_.RenewOf(z, last.grant.lock_id);
+  RenewOp renewed = things_.RenewOf(a, first.request.grant.lock_id);
+  RenewOp refused = things_.RenewOf(bad, spoilt.request.grant.lock_id);
+  RenewOp too = things_.RenewOf(z, last.request.grant.lock_id);
   things_.Execute({&renewed, &refused, &too});
   EXPECT_EQ(renewed.status, OpStatus::kDone);
   EXPECT_EQ(too.status, OpStatus::kDone);

@@ -30,13 +30,15 @@ class MongoMinHold : public ::testing::Test {
 TEST_F(MongoMinHold, AGrantShowsWhatWasWrittenSinceItMadeTheDocument) {
   const AcquireOp grant = CreateWhile([&] {
     const ReadOp read = other_.Read(key_);
-    ASSERT_EQ(other_.Save(SaveKind::kReplace, key_, read.version, read.born, Counted(2)).status,
-              OpStatus::kDone);
+    ASSERT_EQ(
+        other_.Save(SaveKind::kReplace, key_, read.result.version, read.result.born, Counted(2))
+            .status,
+        OpStatus::kDone);
   });
   ASSERT_EQ(grant.status, OpStatus::kDone) << Why(grant);
-  EXPECT_TRUE(grant.created);
-  EXPECT_EQ(grant.version, 2);
-  EXPECT_EQ(grant.body.json(), Counted(2).json());
+  EXPECT_TRUE(grant.result.created);
+  EXPECT_EQ(grant.result.version, 2);
+  EXPECT_EQ(grant.result.body.json(), Counted(2).json());
 }
 
 TEST_F(MongoMinHold, ADocumentThatOthersMadeAnewIsNotCreatedByTheGrant) {
@@ -45,9 +47,9 @@ TEST_F(MongoMinHold, ADocumentThatOthersMadeAnewIsNotCreatedByTheGrant) {
     ASSERT_EQ(other_.Save(SaveKind::kInsert, key_, 0, {}, Counted(3)).status, OpStatus::kDone);
   });
   ASSERT_EQ(grant.status, OpStatus::kDone) << Why(grant);
-  EXPECT_FALSE(grant.created);
-  EXPECT_EQ(grant.born, other_.Read(key_).born);
-  EXPECT_EQ(grant.body.json(), Counted(3).json());
+  EXPECT_FALSE(grant.result.created);
+  EXPECT_EQ(grant.result.born, other_.Read(key_).result.born);
+  EXPECT_EQ(grant.result.body.json(), Counted(3).json());
 }
 
 TEST_F(MongoMinHold, ALockThatOthersTookFirstIsBusy) {

@@ -46,7 +46,7 @@ class MongoProof : public ::testing::Test {
     AcquireOp op = Held(name);
     const WriteOp release = things_.Release(*op.key, op, Counted(1));
     EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
-    op.version = release.version;
+    op.result.version = release.result.version;
     return op;
   }
   /// By the lock id and the version of `known`.
@@ -54,12 +54,12 @@ class MongoProof : public ::testing::Test {
                      int n) {
     if (deed == Deed::kGrant) {
       AcquireOp& op = calls.Acquire(name);
-      op.grant.lock_id = known.grant.lock_id;
+      op.request.grant.lock_id = known.request.grant.lock_id;
       return op;
     }
     const WriteKind kind = deed == Deed::kCheckpoint ? WriteKind::kCheckpoint : WriteKind::kRelease;
     WriteOp& op = calls.Write(kind, name, known, Counted(n));
-    if (deed == Deed::kHandOver) op.next = &next_;
+    if (deed == Deed::kHandOver) op.request.next = &next_;
     return op;
   }
   std::int64_t CountOf(const Doc& filter) {
@@ -90,7 +90,7 @@ class MongoProof : public ::testing::Test {
   Uuid Make(const Key& key) {
     const SaveOp insert = others_.Save(SaveKind::kInsert, key, 0, {}, Counted(7));
     EXPECT_EQ(insert.status, OpStatus::kDone) << Why(insert);
-    return insert.born;
+    return insert.result.born;
   }
   void Move(const Key& key, const Uuid& born, std::int64_t from) {
     const SaveOp save = others_.Save(SaveKind::kReplace, key, from, born, Counted(8));
@@ -144,7 +144,7 @@ TEST_F(MongoProof, AWriteIsNotLostBecauseItsDocumentWasMadeAnew) {
   const AcquireOp lost = Held("lost"), released = Held("released"), saved = Free("saved");
   things_.Break("lost");
   AcquireOp conflict = Free("conflict");
-  conflict.version = 7;
+  conflict.result.version = 7;
   const AcquireOp stolen = Held("stolen"), erased = Held("erased");
   things_.Steal("stolen");
 
@@ -185,14 +185,14 @@ TEST_F(MongoProof, WhatWasDoneBeforeIsNotCountedWithWhatWasDoneNow) {
 
   Batch calls(things_);
   SaveOp& again = calls.Save(SaveKind::kReplace, "before", before, Counted(9));
-  again.write_id = done.write_id;
+  again.request.write_id = done.request.write_id;
   again.is_retry = true;
   const SaveOp& moved = calls.Save(SaveKind::kReplace, "now", now, Counted(9));
   FailPoint late(database_, {.name = "late looks", .block_ms = 1500}, {.commands = {"find"}});
   {
     const std::jthread caller([&] { calls.Execute(20s); });
     WaitFor("now", 9, 1);
-    Move("now", now.born, now.version + 1);
+    Move("now", now.result.born, now.result.version + 1);
   }
   late.End();
   EXPECT_EQ(again.status, OpStatus::kDone) << Why(again);
@@ -216,16 +216,16 @@ TEST_F(MongoProof, WhatWasDoneBeforeTakesNoOutcomeFromWhatIsDoneNow) {
         ASSERT_EQ(done.status, OpStatus::kDone) << Why(done);
       }
       const AcquireOp known = fresh == Deed::kGrant ? Free(now) : Held(now);
-      const std::int64_t version = things_.Read(before).version;
+      const std::int64_t version = things_.Read(before).result.version;
 
       Batch calls(things_);
       const StoreOp& vain = Ask(calls, repeated, before, held, 3);
       const StoreOp& done = Ask(calls, fresh, now, known, 3);
       calls.Execute();
       EXPECT_TRUE(IsUndecided(vain)) << Why(vain);
-      EXPECT_EQ(things_.Read(before).version, version);
+      EXPECT_EQ(things_.Read(before).result.version, version);
       EXPECT_TRUE(IsUndecided(done)) << Why(done);
-      EXPECT_EQ(things_.Read(now).version, known.version + 1);
+      EXPECT_EQ(things_.Read(now).result.version, known.result.version + 1);
     }
   }
 }
@@ -236,11 +236,11 @@ TEST_F(MongoProof, AnExpiredLockIsGrantedUnderItsOwnId) {
   things_.Expire("expired");
   Batch calls(things_);
   AcquireOp& grant = calls.Acquire("expired");
-  grant.grant.lock_id = expired.grant.lock_id;
+  grant.request.grant.lock_id = expired.request.grant.lock_id;
   const WriteOp& checkpoint = calls.Write(WriteKind::kCheckpoint, "held", held, Counted(2));
   calls.Execute();
   EXPECT_EQ(grant.status, OpStatus::kDone) << Why(grant);
-  EXPECT_EQ(grant.version, expired.version + 2);
+  EXPECT_EQ(grant.result.version, expired.result.version + 2);
   EXPECT_EQ(checkpoint.status, OpStatus::kDone) << Why(checkpoint);
 }
 

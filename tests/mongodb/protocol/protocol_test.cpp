@@ -151,9 +151,9 @@ TEST_F(MongoProtocol, LargeBodiesTravelAlone) {
     std::vector<SaveOp> saves;
     for (const Key& key : keys) {
       SaveOp& op = saves.emplace_back(client_.collection(), key);
-      op.save = SaveKind::kInsert;
-      op.write_id = NewUuid();
-      op.body = Body::FromJson({{"text", std::string(&key == &keys[3] ? 10 : size, 'x')}});
+      op.request.save = SaveKind::kInsert;
+      op.request.write_id = NewUuid();
+      op.request.body = Body::FromJson({{"text", std::string(&key == &keys[3] ? 10 : size, 'x')}});
     }
     std::vector<StoreOp*> batch;
     for (SaveOp& op : saves) batch.push_back(&op);
@@ -243,7 +243,7 @@ TEST_F(MongoProtocol, ARenewalWakesNoWaiter) {
   await_sign();
   EXPECT_EQ(mine, mine_before) << "renewals were told as releases";
   EXPECT_EQ(any, any_before);
-  ASSERT_EQ(client_.Release(key, id, {.expected = held.version}).status, OpStatus::kDone);
+  ASSERT_EQ(client_.Release(key, id, {.expected = held.result.version}).status, OpStatus::kDone);
   await_sign();
   EXPECT_EQ(mine, mine_before + 1);
 }

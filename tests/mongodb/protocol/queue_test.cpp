@@ -39,8 +39,8 @@ class MongoQueue : public ::testing::Test {
     holder_pool_.Take();
   }
   WriteOp Release(const AcquireOp& held, bool queue_likely = false) {
-    WriteOp op =
-        holder_.ReleaseOf(key_, held.grant.lock_id, {.expected = held.version, .body = Counted(2)});
+    WriteOp op = holder_.ReleaseOf(key_, held.request.grant.lock_id,
+                                   {.expected = held.result.version, .body = Counted(2)});
     op.queue_likely = queue_likely;
     holder_.Execute(op);
     return op;
@@ -55,13 +55,13 @@ class MongoQueue : public ::testing::Test {
     AcquireOp op =
         waiter.Acquire(key_, {.id = id, .queue_for = kTtl, .queue_likely = queue_likely});
     EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
-    EXPECT_TRUE(op.queued);
+    EXPECT_TRUE(op.result.queued);
     return op;
   }
   /// What a program does that was written before there was a queue.
   void ReleaseAsBefore() {
     mongodb::Doc set, update;
-    set.AddNull("lockId").Add("lockReleased", held_.grant.lock_id);
+    set.AddNull("lockId").Add("lockReleased", held_.request.grant.lock_id);
     update.Add("$set", set).Add("$inc", mongodb::Doc::Of("lockVersion", std::int64_t{1}));
     database_.Update("things", mongodb::Doc::Of("_id", key_), update);
   }
@@ -85,12 +85,12 @@ TEST_F(MongoQueue, AWaitersAttemptIsOneCommand) {
   const Uuid id = NewUuid();
   pool_.Take();
   const AcquireOp first = Enter(waiter_, id);
-  EXPECT_EQ(first.ahead, 0);
+  EXPECT_EQ(first.result.ahead, 0);
   EXPECT_TRUE(first.detail->remaining);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
-  EXPECT_EQ(Enter(waiter_, NewUuid(), true).ahead, 1);
+  EXPECT_EQ(Enter(waiter_, NewUuid(), true).result.ahead, 1);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
-  EXPECT_EQ(Enter(waiter_, id, true).ahead, 0) << "it keeps its place";
+  EXPECT_EQ(Enter(waiter_, id, true).result.ahead, 0) << "it keeps its place";
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
 
@@ -101,16 +101,16 @@ TEST_F(MongoQueue, AReleaseThatMeetsAQueueIsTwoUpdatesOrOneWhereItIsLikely) {
   holder_pool_.Take();
   const WriteOp release = Release(held_);
   EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
-  EXPECT_EQ(release.version, held_.version + 1);
+  EXPECT_EQ(release.result.version, held_.result.version + 1);
   EXPECT_EQ(holder_pool_.Take(), "update 2");
   const AcquireOp granted = waiter_.Wait(key_, id);
   ASSERT_EQ(granted.status, OpStatus::kDone) << Why(granted);
-  EXPECT_TRUE(granted.passed_on);
-  EXPECT_EQ(granted.version, release.version);
-  EXPECT_EQ(granted.body.json(), Counted(2).json());
+  EXPECT_TRUE(granted.result.passed_on);
+  EXPECT_EQ(granted.result.version, release.result.version);
+  EXPECT_EQ(granted.result.body.json(), Counted(2).json());
   EXPECT_EQ(Release(granted, true).status, OpStatus::kDone);
   EXPECT_EQ(holder_pool_.Take(), "update 1");
-  EXPECT_EQ(holder_.Read(key_).lock_id, second);
+  EXPECT_EQ(holder_.Read(key_).result.lock_id, second);
   EXPECT_FALSE(HasQueue());
 }
 
@@ -121,7 +121,7 @@ TEST_F(MongoQueue, AShareThatWaitsTakesOneCommandForEachAttempt) {
   };
   pool_.Take();
   const AcquireOp entered = attempt();
-  EXPECT_TRUE(entered.queued) << Why(entered);
+  EXPECT_TRUE(entered.result.queued) << Why(entered);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
   ASSERT_EQ(Release(held_).status, OpStatus::kDone);
   ASSERT_EQ(attempt().status, OpStatus::kDone);
@@ -139,12 +139,13 @@ TEST_F(MongoQueue, TheLastShareThatMeetsAQueueIsReleasedByTwoCommandsOrOneWhereI
     holder_pool_.Take();
     const WriteOp release = ReleaseShare(share, likely);
     ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
-    EXPECT_EQ(release.version, shared.version + 1) << "raised with the grant";
+    EXPECT_EQ(release.result.version, shared.result.version + 1) << "raised with the grant";
     EXPECT_EQ(holder_pool_.Take(), likely ? "findAndModify 1" : "findAndModify 2");
     const AcquireOp granted = waiter_.Wait(key_, writer);
-    EXPECT_TRUE(granted.passed_on) << Why(granted);
-    EXPECT_EQ(granted.version, release.version);
-    EXPECT_EQ(holder_.Release(key_, writer, {.expected = granted.version}).status, OpStatus::kDone);
+    EXPECT_TRUE(granted.result.passed_on) << Why(granted);
+    EXPECT_EQ(granted.result.version, release.result.version);
+    EXPECT_EQ(holder_.Release(key_, writer, {.expected = granted.result.version}).status,
+              OpStatus::kDone);
   }
 }
 
@@ -155,11 +156,11 @@ TEST_F(MongoQueue, AnEntryOfAShareThatIsNotSoundCountsForNothing) {
     const auto id = R"("id": {"$binary": {"base64": "AAAAAAAAQACAAAAAAAAAAQ==", "subType": "04"}})";
     SetQueue(std::string("[{") + id + "," + time + R"(, "share": )" + limit + "}]");
     const AcquireOp op = Enter(waiter_, NewUuid());
-    EXPECT_EQ(op.ahead, 0) << limit;
+    EXPECT_EQ(op.result.ahead, 0) << limit;
     ASSERT_EQ(Release(held_).status, OpStatus::kDone) << limit;
-    ASSERT_EQ(holder_.Read(key_).lock_id, op.grant.lock_id) << limit;
-    held_.grant.lock_id = op.grant.lock_id;
-    ++held_.version;
+    ASSERT_EQ(holder_.Read(key_).result.lock_id, op.request.grant.lock_id) << limit;
+    held_.request.grant.lock_id = op.request.grant.lock_id;
+    ++held_.result.version;
   }
 }
 
@@ -170,7 +171,7 @@ TEST_F(MongoQueue, AWaiterThatFindsTheLockFreeTakesItByOneCommand) {
   pool_.Take();
   const AcquireOp taken = waiter_.Wait(key_, NewUuid());
   EXPECT_EQ(taken.status, OpStatus::kDone) << Why(taken);
-  EXPECT_FALSE(taken.passed_on);
+  EXPECT_FALSE(taken.result.passed_on);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
 
@@ -181,7 +182,7 @@ TEST_F(MongoQueue, AWaiterEntersByOneCommandDuringAMinHoldToo) {
   pool_.Take();
   const AcquireOp waits =
       waiter_.Acquire(key, {.id = NewUuid(), .queue_for = kTtl, .queue_likely = true});
-  EXPECT_TRUE(waits.queued) << Why(waits);
+  EXPECT_TRUE(waits.result.queued) << Why(waits);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
 }
 
@@ -198,13 +199,13 @@ TEST_F(MongoQueue, ABodyMayHaveArraysOfTheNamesThatAnswersHave) {
     pool_.Take();
     const AcquireOp waits =
         waiter_.Acquire(key, {.id = NewUuid(), .queue_for = kTtl, .queue_likely = likely});
-    EXPECT_TRUE(waits.queued) << Why(waits);
+    EXPECT_TRUE(waits.result.queued) << Why(waits);
     EXPECT_EQ(pool_.Take(), "findAndModify 1");
     EXPECT_EQ(holder_.Renew(key, NewUuid()).status, OpStatus::kLost);
     ASSERT_EQ(holder_.Release(key, held).status, OpStatus::kDone);
-    const AcquireOp granted = waiter_.Wait(key, waits.grant.lock_id);
-    EXPECT_TRUE(granted.passed_on) << Why(granted);
-    EXPECT_EQ(granted.body.json(), body);
+    const AcquireOp granted = waiter_.Wait(key, waits.request.grant.lock_id);
+    EXPECT_TRUE(granted.result.passed_on) << Why(granted);
+    EXPECT_EQ(granted.result.body.json(), body);
     waiter_.Expire(key);
     EXPECT_EQ(holder_.Acquire(key, NewUuid()).status, OpStatus::kDone) << "taken over";
   }
@@ -218,8 +219,8 @@ TEST_F(MongoQueue, AWaiterThatExpectsAQueueTakesASecondCommandWhereTheLockIsNotH
   const AcquireOp over =
       waiter_.Acquire(key_, {.id = NewUuid(), .queue_for = kTtl, .queue_likely = true});
   EXPECT_EQ(over.status, OpStatus::kDone) << Why(over);
-  EXPECT_TRUE(over.took_over);
-  EXPECT_FALSE(over.passed_on);
+  EXPECT_TRUE(over.result.took_over);
+  EXPECT_FALSE(over.result.passed_on);
   EXPECT_EQ(pool_.Take(), "findAndModify 2");
   EXPECT_FALSE(HasQueue());
   ASSERT_EQ(Release(over).status, OpStatus::kDone);
@@ -227,7 +228,7 @@ TEST_F(MongoQueue, AWaiterThatExpectsAQueueTakesASecondCommandWhereTheLockIsNotH
   const AcquireOp free =
       waiter_.Acquire(key_, {.id = NewUuid(), .queue_for = kTtl, .queue_likely = true});
   EXPECT_EQ(free.status, OpStatus::kDone) << Why(free);
-  EXPECT_FALSE(free.took_over);
+  EXPECT_FALSE(free.result.took_over);
   EXPECT_EQ(pool_.Take(), "findAndModify 2");
   EXPECT_FALSE(HasQueue());
 }
@@ -250,7 +251,7 @@ class MongoQueueStreams : public MongoQueue {
       const Uuid id = NewUuid();
       const AcquireOp op = holder_.Acquire(probe, id, Counted(1));
       if (op.status == OpStatus::kDone) {
-        holder_.Release(probe, id, {.expected = op.version});
+        holder_.Release(probe, id, {.expected = op.result.version});
       }
       return probed && others_probed;
     }));
@@ -294,8 +295,8 @@ TEST_F(MongoQueueStreams, TellTheStoreOfTheWaiterWithTheDocument) {
   PassOn(Counted(2));
   const GrantSeen grant = Told();
   EXPECT_EQ(grant.lock_id, id);
-  EXPECT_EQ(grant.version, held_.version + 1);
-  EXPECT_EQ(grant.born, held_.born);
+  EXPECT_EQ(grant.version, held_.result.version + 1);
+  EXPECT_EQ(grant.born, held_.result.born);
   ASSERT_TRUE(grant.body);
   EXPECT_EQ(grant.body.json(), Counted(2).json());
   EXPECT_EQ(others_told_, 0) << "it was nobody else's turn";
@@ -314,11 +315,11 @@ TEST_F(MongoQueueStreams, LeaveALargeDocumentToOneFind) {
   EXPECT_FALSE(Told().body);
   pool_.Take();
   AcquireOp granted = waiter_.AcquireOf(key_, {.id = id, .queue_for = kTtl});
-  granted.seems_granted = true;
+  granted.request.seems_granted = true;
   waiter_.Execute(granted);
   EXPECT_EQ(granted.status, OpStatus::kDone) << Why(granted);
-  EXPECT_TRUE(granted.passed_on);
-  EXPECT_EQ(granted.body.json(), large.json());
+  EXPECT_TRUE(granted.result.passed_on);
+  EXPECT_EQ(granted.result.body.json(), large.json());
   EXPECT_EQ(pool_.Take().substr(0, 6), "find 1") << "beside the streams' getMore";
 }
 
@@ -329,10 +330,10 @@ TEST_F(MongoQueue, AQueueThatAnOlderProgramLeavesBehindIsServedByTheNextAttempt)
   ReleaseAsBefore();
   const AcquireOp passing = holder_.Acquire(key_, NewUuid());
   EXPECT_EQ(passing.status, OpStatus::kBusy) << "it passes no waiter";
-  EXPECT_EQ(holder_.Read(key_).lock_id, first);
+  EXPECT_EQ(holder_.Read(key_).result.lock_id, first);
   const AcquireOp granted = waiter_.Wait(key_, first);
   EXPECT_EQ(granted.status, OpStatus::kDone) << Why(granted);
-  EXPECT_TRUE(granted.passed_on);
+  EXPECT_TRUE(granted.result.passed_on);
 }
 
 TEST_F(MongoQueue, AnEntryLapses) {
@@ -340,7 +341,7 @@ TEST_F(MongoQueue, AnEntryLapses) {
   EXPECT_EQ(gone.status, OpStatus::kBusy);
   std::this_thread::sleep_for(5ms);
   ASSERT_EQ(Release(held_).status, OpStatus::kDone);
-  EXPECT_TRUE(holder_.Read(key_).lock_id.is_nil());
+  EXPECT_TRUE(holder_.Read(key_).result.lock_id.is_nil());
   EXPECT_FALSE(HasQueue());
 }
 
@@ -372,7 +373,7 @@ TEST_F(MongoQueue, AWaiterThatMayLeaveNoEntryPolls) {
   for (int i = 0; i < 2; ++i) {
     const AcquireOp busy = waiter_.Wait(key_, id);
     EXPECT_EQ(busy.status, OpStatus::kBusy) << Why(busy);
-    EXPECT_FALSE(busy.queued);
+    EXPECT_FALSE(busy.result.queued);
   }
   EXPECT_EQ(Release(held_).status, OpStatus::kDone);
   EXPECT_EQ(waiter_.Wait(key_, id).status, OpStatus::kDone);
@@ -383,11 +384,11 @@ TEST_F(MongoQueue, TheGrantToTheFirstOfAFullQueueMakesRoomForOne) {
   std::vector<Uuid> ids;
   for (std::size_t i = 0; i < kMaxQueueEntries; ++i) Enter(waiter_, ids.emplace_back(NewUuid()));
   const Uuid late = NewUuid();
-  EXPECT_FALSE(waiter_.Wait(key_, late).queued);
+  EXPECT_FALSE(waiter_.Wait(key_, late).result.queued);
   ReleaseAsBefore();
   const AcquireOp op = Enter(waiter_, late);
-  EXPECT_EQ(op.ahead, static_cast<int>(kMaxQueueEntries) - 1);
-  EXPECT_EQ(holder_.Read(key_).lock_id, ids.front());
+  EXPECT_EQ(op.result.ahead, static_cast<int>(kMaxQueueEntries) - 1);
+  EXPECT_EQ(holder_.Read(key_).result.lock_id, ids.front());
   EXPECT_EQ(waiter_.Leave(key_, late).status, OpStatus::kDone);
 }
 
@@ -401,19 +402,20 @@ TEST_F(MongoQueue, WaitersOfManyDocumentsWaitInOneCall) {
     waiter_.Execute({&ops[0], &ops[1]});
     for (const AcquireOp& op : ops) {
       EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
-      EXPECT_TRUE(op.queued);
-      EXPECT_EQ(op.ahead, 0);
+      EXPECT_TRUE(op.result.queued);
+      EXPECT_EQ(op.result.ahead, 0);
     }
   }
   // A release among others passes the lock on too.
-  WriteOp release = holder_.ReleaseOf(key_, held_.grant.lock_id, {.expected = held_.version});
+  WriteOp release =
+      holder_.ReleaseOf(key_, held_.request.grant.lock_id, {.expected = held_.result.version});
   WriteOp other = holder_.ReleaseOf(b, NewUuid(), {.expected = 1});
   holder_.Execute({&release, &other});
   EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
   EXPECT_EQ(other.status, OpStatus::kLost) << Why(other);
   waiter_.Execute({&ops[0], &ops[1]});
   EXPECT_EQ(ops[0].status, OpStatus::kDone) << Why(ops[0]);
-  EXPECT_TRUE(ops[0].passed_on);
+  EXPECT_TRUE(ops[0].result.passed_on);
   EXPECT_EQ(ops[1].status, OpStatus::kBusy);
 }
 
@@ -425,10 +427,10 @@ TEST_F(MongoQueue, AReleaseAmongOthersMayMeetAQueueThatIsGoneThen) {
   const Uuid id = NewUuid();
   Enter(waiter_, id);
   WriteOp ops[] = {{holder_.collection(), key_}, {holder_.collection(), b}};
-  ops[0].lock_id = held_.grant.lock_id;
-  ops[0].expected = held_.version;
-  ops[1].lock_id = other.grant.lock_id;
-  ops[1].expected = other.version;
+  ops[0].request.lock_id = held_.request.grant.lock_id;
+  ops[0].request.expected = held_.result.version;
+  ops[1].request.lock_id = other.request.grant.lock_id;
+  ops[1].request.expected = other.result.version;
   OpStatus left = OpStatus::kPending;
   holder_pool_.BeforeNext("find", [&] { left = waiter_.Leave(key_, id).status; });
   holder_.Execute({&ops[0], &ops[1]});
@@ -450,15 +452,15 @@ TEST_F(MongoQueue, AWaiterWhoseEntryWasGrantedTheLockIsToldSoBesideAnAttemptAtAF
   AcquireOp ops[] = {{waiter_.collection(), key_}, {waiter_.collection(), b}};
   StoreOp* const all[] = {&ops[0], &ops[1]};
   for (AcquireOp& op : ops) {
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = kTtl;
+    op.request.grant.lock_id = NewUuid();
+    op.request.grant.ttl = kTtl;
   }
-  ops[0].grant.lock_id = id;
-  ops[0].grant.queue_for = kTtl;
+  ops[0].request.grant.lock_id = id;
+  ops[0].request.grant.queue_for = kTtl;
   waiter_.store().Execute(all, waiter_.budget());
   for (const AcquireOp& op : ops) EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
-  EXPECT_TRUE(ops[0].passed_on);
-  EXPECT_FALSE(ops[1].passed_on);
+  EXPECT_TRUE(ops[0].result.passed_on);
+  EXPECT_FALSE(ops[1].result.passed_on);
 }
 
 /// To the server the steps of a pipeline are expressions; what users name their owners and groups
@@ -468,7 +470,7 @@ TEST_F(MongoQueue, NoTextOfAWaiterIsEvaluated) {
   holder.name = "$lockId";
   holder.host = "$$NOW";
   AcquireOp op = waiter_.AcquireOf(key_, {.group = "$_id", .queue_for = kTtl});
-  op.grant.owner = std::make_shared<const LockHolder>(holder);
+  op.request.grant.owner = std::make_shared<const LockHolder>(holder);
   waiter_.Execute(op);
   ASSERT_EQ(op.status, OpStatus::kBusy) << Why(op);
   ASSERT_EQ(Release(held_).status, OpStatus::kDone);
@@ -476,7 +478,7 @@ TEST_F(MongoQueue, NoTextOfAWaiterIsEvaluated) {
   query.key = key_;
   const LockPage page = holder_.store().ListLocks(holder_.collection(), query, "", 10s);
   ASSERT_EQ(page.rows.size(), 1u);
-  EXPECT_EQ(page.rows[0].lock_id, op.grant.lock_id);
+  EXPECT_EQ(page.rows[0].lock_id, op.request.grant.lock_id);
   EXPECT_EQ(page.rows[0].holder.name, "$lockId");
   EXPECT_EQ(page.rows[0].holder.host, "$$NOW");
   EXPECT_EQ(page.rows[0].group, "$_id");

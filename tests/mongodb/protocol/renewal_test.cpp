@@ -38,7 +38,7 @@ TEST_F(MongoRenewal, OfALockThatALookShowsToBeLiveIsSentAgain) {
   const RenewOp renewal = things_.Renew(key_, id_, kLong);
   EXPECT_EQ(renewal.status, OpStatus::kDone) << Why(renewal);
   EXPECT_EQ(pool_.Take(), "find 1, update 2");
-  EXPECT_GT(others_.Read(key_).remaining, kTtl) << "it is stored";
+  EXPECT_GT(others_.Read(key_).result.remaining, kTtl) << "it is stored";
 }
 
 TEST_F(MongoRenewal, OfAShareThatALookShowsToBeLiveIsSentAgain) {
@@ -46,7 +46,7 @@ TEST_F(MongoRenewal, OfAShareThatALookShowsToBeLiveIsSentAgain) {
   const RenewOp renewal = things_.RenewShare(key_, id_, kLong);
   EXPECT_EQ(renewal.status, OpStatus::kDone) << Why(renewal);
   EXPECT_EQ(pool_.Take(), "find 1, update 2");
-  EXPECT_GT(others_.Read(key_).remaining, kTtl) << "it is stored";
+  EXPECT_GT(others_.Read(key_).result.remaining, kTtl) << "it is stored";
 }
 
 TEST_F(MongoRenewal, ThatKeepsMatchingNothingIsInDoubt) {
@@ -74,15 +74,16 @@ TEST_F(MongoRenewal, OfSharesOfOneDocumentIsStoredForThoseThatAreLive) {
   std::vector<RenewOp*> ops;
   for (const Uuid& id : {id_, lost, twice, twice}) {
     ops.push_back(&calls.Renew("a", id, kLong));
-    ops.back()->mode = LockMode::kShared;
+    ops.back()->request.mode = LockMode::kShared;
   }
   calls.Execute();
   for (const RenewOp* op : ops) {
-    EXPECT_EQ(op->status, op->lock_id == lost ? OpStatus::kLost : OpStatus::kDone) << Why(*op);
+    EXPECT_EQ(op->status, op->request.lock_id == lost ? OpStatus::kLost : OpStatus::kDone)
+        << Why(*op);
   }
   EXPECT_EQ(pool_.Take(), "find 1, update 2");
   ASSERT_EQ(others_.ReleaseShare(key_, twice).status, OpStatus::kDone);
-  EXPECT_GT(others_.Read(key_).remaining, kTtl) << "the other's lease is left";
+  EXPECT_GT(others_.Read(key_).result.remaining, kTtl) << "the other's lease is left";
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Told {
   Told() = default;
   template <class Op>
   explicit Told(const Op& op) : Told(static_cast<const StoreOp&>(op)) {
-    version = op.version;
+    version = op.result.version;
   }
   explicit Told(const RenewOp& op) : Told(static_cast<const StoreOp&>(op)) {}
   explicit Told(const StoreOp& op) : status(op.status), why(Why(op)) {
@@ -61,27 +61,27 @@ struct Scene {
   void Exists() {
     const SaveOp op = good.Save(SaveKind::kInsert, key, 0, {}, Counted(1));
     ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
-    version = op.version;
-    born = op.born;
+    version = op.result.version;
+    born = op.result.born;
   }
   void Held() {
     const AcquireOp op = good.Acquire(key, id, Counted(1));
     ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
-    version = op.version;
-    born = op.born;
+    version = op.result.version;
+    born = op.result.born;
   }
   /// Another client waits for the lock.
   void Waited() {
     const AcquireOp op = good.Wait(key, waiter);
     ASSERT_EQ(op.status, OpStatus::kBusy) << Why(op);
-    ASSERT_TRUE(op.queued);
+    ASSERT_TRUE(op.result.queued);
   }
   void Expired() {
     Held();
     good.Expire(key);
     const ReadOp read = good.Read(key);
     ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
-    version = read.version;
+    version = read.result.version;
     id = NewUuid();
   }
 };

@@ -10,7 +10,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 bool IsWriteOfBody(const StoreOp& op) {
-  if (op.kind == OpKind::kWrite) return static_cast<bool>(static_cast<const WriteOp&>(op).body);
+  if (op.kind == OpKind::kWrite)
+    return static_cast<bool>(static_cast<const WriteOp&>(op).request.body);
   return op.kind == OpKind::kSave;
 }
 
@@ -24,16 +25,16 @@ void Database::ExecuteBroken(StoreOp& op) {
       if (op.kind == OpKind::kAcquire) early_ = milliseconds(200);
       break;
     case Breakage::kOneShareTooMany:
-      if (op.kind == OpKind::kAcquire) ++static_cast<AcquireOp&>(op).grant.max_holders;
+      if (op.kind == OpKind::kAcquire) ++static_cast<AcquireOp&>(op).request.grant.max_holders;
       break;
     case Breakage::kKeepsLocks:
       if (op.kind == OpKind::kWrite) {
         auto& write = static_cast<WriteOp&>(op);
-        if (write.write == WriteKind::kRelease && write.mode == LockMode::kExclusive &&
-            EverySo(5)) {
-          write.write = WriteKind::kCheckpoint;
-          write.next = nullptr;
-          write.ttl = std::chrono::hours(1);
+        if (write.request.write == WriteKind::kRelease &&
+            write.request.mode == LockMode::kExclusive && EverySo(5)) {
+          write.request.write = WriteKind::kCheckpoint;
+          write.request.next = nullptr;
+          write.request.ttl = std::chrono::hours(1);
         }
       }
       break;
@@ -101,17 +102,17 @@ void Database::ExecuteTogether(std::span<StoreOp* const> ops) {
 }
 
 void Database::RetakeLost(RenewOp& op) {
-  if (op.mode == LockMode::kShared) {
+  if (op.request.mode == LockMode::kShared) {
     op.status = OpStatus::kDone;
     return;
   }
   ReadOp look(*op.collection, *op.key);
   StoreOp* const looking[] = {&look};
   store_->Execute(looking, kBudget);
-  if (look.locked) testing::ExpireLock(*store_, op.collection->name(), *op.key);
+  if (look.result.locked) testing::ExpireLock(*store_, op.collection->name(), *op.key);
   AcquireOp retake(*op.collection, *op.key);
-  retake.grant.lock_id = op.lock_id;
-  retake.grant.ttl = op.ttl;
+  retake.request.grant.lock_id = op.request.lock_id;
+  retake.request.grant.ttl = op.request.ttl;
   StoreOp* const one[] = {&retake};
   store_->Execute(one, kBudget);
   op.status = retake.status;
@@ -121,19 +122,19 @@ void Database::WriteAnyway(WriteOp& op) {
   ReadOp look(*op.collection, *op.key);
   StoreOp* const looking[] = {&look};
   store_->Execute(looking, kBudget);
-  op.lock_id = look.lock_id;
-  op.expected = look.version;
+  op.request.lock_id = look.result.lock_id;
+  op.request.expected = look.result.version;
   StoreOp* const one[] = {&op};
   store_->Execute(one, kBudget);
 }
 
 void Database::SaveAnyway(SaveOp& op) {
-  if (op.save == SaveKind::kInsert) return;
+  if (op.request.save == SaveKind::kInsert) return;
   ReadOp look(*op.collection, *op.key);
   StoreOp* const looking[] = {&look};
   store_->Execute(looking, kBudget);
-  op.born = look.born;
-  op.expected = look.version;
+  op.request.born = look.result.born;
+  op.request.expected = look.result.version;
   StoreOp* const one[] = {&op};
   store_->Execute(one, kBudget);
 }
@@ -141,34 +142,35 @@ void Database::SaveAnyway(SaveOp& op) {
 void Database::ShowFormer(ReadOp& op) {
   const auto former = former_.find({op.collection->name(), *op.key});
   if (former != former_.end() && world_.now() - former->second.until < seconds(1)) {
-    op.body = former->second.body;
+    op.result.body = former->second.body;
   }
 }
 
 void Database::ShowOnce(ReadOp& op) {
   const auto former = former_.find({op.collection->name(), *op.key});
   if (former == former_.end()) return;
-  if (std::exchange(former->second.seen, true)) op.body = former->second.body;
+  if (std::exchange(former->second.seen, true)) op.result.body = former->second.body;
 }
 
 bool Database::KeepLock(WriteOp& op) {
-  const bool foreign = op.write == WriteKind::kRelease && !op.release_id.is_nil() &&
-                       op.next == nullptr && (!op.body || op.merge);
+  const bool foreign = op.request.write == WriteKind::kRelease && !op.request.release_id.is_nil() &&
+                       op.request.next == nullptr && (!op.request.body || op.request.merge);
   if (foreign) op.status = OpStatus::kDone;
   return foreign;
 }
 
 bool Database::GrantToNobody(WriteOp& op) {
-  if (op.write != WriteKind::kRelease || op.mode == LockMode::kShared || op.next != nullptr) {
+  if (op.request.write != WriteKind::kRelease || op.request.mode == LockMode::kShared ||
+      op.request.next != nullptr) {
     return false;
   }
   GrantRequest nobody;
   nobody.lock_id = NewUuid();
   nobody.ttl = seconds(1);
-  op.next = &nobody;
+  op.request.next = &nobody;
   StoreOp* const one[] = {&op};
   store_->Execute(one, kBudget);
-  op.next = nullptr;
+  op.request.next = nullptr;
   return true;
 }
 

@@ -23,14 +23,14 @@ const char* NameOf(const StoreOp& op) {
     case OpKind::kRenew:
       return "renew ";
     case OpKind::kWrite:
-      return static_cast<const WriteOp&>(op).write == WriteKind::kCheckpoint ? "checkpoint "
-             : static_cast<const WriteOp&>(op).write == WriteKind::kErase    ? "erase-held "
-             : static_cast<const WriteOp&>(op).write == WriteKind::kLeave    ? "leave "
-                                                                             : "release ";
+      return static_cast<const WriteOp&>(op).request.write == WriteKind::kCheckpoint ? "checkpoint "
+             : static_cast<const WriteOp&>(op).request.write == WriteKind::kErase    ? "erase-held "
+             : static_cast<const WriteOp&>(op).request.write == WriteKind::kLeave    ? "leave "
+                                                                                     : "release ";
     case OpKind::kSave:
-      return static_cast<const SaveOp&>(op).save == SaveKind::kInsert  ? "insert "
-             : static_cast<const SaveOp&>(op).save == SaveKind::kErase ? "erase "
-                                                                       : "save ";
+      return static_cast<const SaveOp&>(op).request.save == SaveKind::kInsert  ? "insert "
+             : static_cast<const SaveOp&>(op).request.save == SaveKind::kErase ? "erase "
+                                                                               : "save ";
     case OpKind::kRead:
       break;
   }
@@ -40,10 +40,10 @@ const char* NameOf(const StoreOp& op) {
 /// May it be executed a second time, after a release or an erasure? The others need a server that
 /// remembers what it has done.
 bool IsGuarded(const StoreOp& op) {
-  if (op.kind == OpKind::kAcquire) return !static_cast<const AcquireOp&>(op).insert;
+  if (op.kind == OpKind::kAcquire) return !static_cast<const AcquireOp&>(op).request.insert;
   if (op.kind != OpKind::kSave) return true;
   const auto& save = static_cast<const SaveOp&>(op);
-  return save.save != SaveKind::kInsert && save.expected != kAnyVersion;
+  return save.request.save != SaveKind::kInsert && save.request.expected != kAnyVersion;
 }
 
 /// Only what got no answer is sent again. A save that was refused may go through later: a lock that
@@ -56,7 +56,7 @@ bool IsRefusedSave(const StoreOp& op) {
 /// placed is a write, and the waiter's lease may count from it.
 bool IsRefusedAcquire(const StoreOp& op) {
   return op.kind == OpKind::kAcquire && op.status == OpStatus::kBusy &&
-         !static_cast<const AcquireOp&>(op).queued;
+         !static_cast<const AcquireOp&>(op).result.queued;
 }
 
 void GiveUp(StoreOp& op) {
@@ -136,7 +136,7 @@ struct SimulatedStore::Batch {
   /// Tells what came of them, or that there was no answer.
   void Tell(bool answered, std::span<StoreOp* const> originals) const {
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      answered ? CopyAnyResult(*ops[i], *originals[i]) : GiveUp(*originals[i]);
+      answered ? CopyResult(*ops[i], *originals[i]) : GiveUp(*originals[i]);
     }
   }
 };
@@ -243,7 +243,7 @@ void SimulatedStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
       budget);
   // Without an answer it cannot know which document the database chose.
   if (!answered) return GiveUp(op);
-  CopyAnyResult(search->copy.op(), op);
+  CopyResult(search->copy.op(), op);
   if (search->key == Key()) return;
   key = search->key;
   op.key = &key;

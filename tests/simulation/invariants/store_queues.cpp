@@ -70,13 +70,13 @@ bool KeepsOrder(const std::vector<QueuedWaiter>& before, const std::vector<Queue
 
 void StoreQueues::OnRequest(const StoreOp& op) {
   if (op.kind == OpKind::kAcquire) {
-    asked_.insert(static_cast<const AcquireOp&>(op).grant.lock_id);
+    asked_.insert(static_cast<const AcquireOp&>(op).request.grant.lock_id);
   } else if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
-    if (write.write == WriteKind::kLeave) left_.insert(write.lock_id);
-    if (write.next == nullptr) return;
-    asked_.insert(write.next->lock_id);
-    left_.insert(write.next->entry);
+    if (write.request.write == WriteKind::kLeave) left_.insert(write.request.lock_id);
+    if (write.request.next == nullptr) return;
+    asked_.insert(write.request.next->lock_id);
+    left_.insert(write.request.next->entry);
   }
 }
 

@@ -29,7 +29,7 @@ constexpr int kAll = 1'000;
 
 SaveOp Erase(Client& client, const Key& key) {
   const ReadOp read = client.Read(key);
-  return client.Erase(key, read.version, read.born);
+  return client.Erase(key, read.result.version, read.result.born);
 }
 
 void ExpectUnavailable(const StoreOp& op) {
@@ -45,7 +45,7 @@ TEST_F(SqliteCommit, AFailedFlushIsDoubt) {
   const WriteOp release = client.Release("1", held, Body::FromText(R"({"a":2})"));
   EXPECT_EQ(release.status, OpStatus::kInDoubt) << Why(release);
   EXPECT_EQ(client.Release("1", held, Body::FromText(R"({"a":2})")).status, OpStatus::kDone);
-  EXPECT_EQ(client.Read("1").body.json().at("a"), 2);
+  EXPECT_EQ(client.Read("1").result.body.json().at("a"), 2);
 }
 
 /// SQLite drops the transaction, as with a full disk; but it says the same of a disk that fails.
@@ -87,8 +87,8 @@ TEST_F(SqliteCommit, AFullDiskAtTheCommitIsAFailureOfAllThatWereInIt) {
   EXPECT_EQ(first.status, OpStatus::kFailed) << Why(first);
   EXPECT_EQ(second.status, OpStatus::kFailed) << Why(second);
   EXPECT_EQ(third.status, OpStatus::kMissing) << "what was seen is true all the same";
-  EXPECT_EQ(client.Acquire("1").version, 2);
-  EXPECT_EQ(client.Acquire("2").version, 2);
+  EXPECT_EQ(client.Acquire("1").result.version, 2);
+  EXPECT_EQ(client.Acquire("2").result.version, 2);
 }
 
 /// Whatever an attempt decided before it failed, it has made nothing.
@@ -113,8 +113,8 @@ TEST_F(SqliteCommit, AnEarlierGrantOfAWaiterIsNotTakenForTheOneThatFailed) {
   FaultyFiles::failing_writes = 1;
   const AcquireOp again = client.Wait("1", id);
   EXPECT_EQ(again.status, OpStatus::kFailed) << Why(again);
-  EXPECT_FALSE(client.Read("1").locked);
-  EXPECT_EQ(client.Wait("1", id).version, again.version);
+  EXPECT_FALSE(client.Read("1").result.locked);
+  EXPECT_EQ(client.Wait("1", id).result.version, again.result.version);
 }
 
 /// A search that broke off has not found out that nothing is free.
@@ -128,7 +128,7 @@ TEST_F(SqliteCommit, ASearchThatBreaksOffIsAFailure) {
     EXPECT_LT(FaultyFiles::failing_reads, kAll) << "nothing failed";
     FaultyFiles::failing_reads = 0;
     ExpectUnavailable(next);
-    EXPECT_TRUE(others.Read(key).lock_id.is_nil());
+    EXPECT_TRUE(others.Read(key).result.lock_id.is_nil());
   }
 }
 
@@ -136,9 +136,9 @@ TEST_F(SqliteCommit, RenewalsAfterAFailedCommitAreStillRight) {
   Client client(file_);
   const AcquireOp held = client.Create("1");
   FaultyFiles::failing_syncs = 1;
-  EXPECT_NE(client.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
-  EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_NE(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(client.Release("1", held).status, OpStatus::kDone);
 }
 
@@ -147,9 +147,9 @@ TEST_F(SqliteCommit, ARenewalWhoseCommitFailedChangesNothing) {
   const AcquireOp held = client.Create("1");
   for (int i = 0; i < 2; ++i) {
     FaultyFiles::failing_syncs = 1;
-    EXPECT_EQ(client.Renew("1", held.grant.lock_id, 1h).status, OpStatus::kInDoubt);
-    EXPECT_LE(client.Read("1").remaining, 30s);
-    EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client.Renew("1", held.request.grant.lock_id, 1h).status, OpStatus::kInDoubt);
+    EXPECT_LE(client.Read("1").result.remaining, 30s);
+    EXPECT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   }
 }
 
@@ -160,14 +160,15 @@ TEST_F(SqliteCommit, WhatTookPlaceAllTheSameIsDoubt) {
   lying_commits_.Next(1);
   const AcquireOp held = client.Acquire("1");
   ASSERT_EQ(held.status, OpStatus::kInDoubt) << Why(held);
-  EXPECT_EQ(client.Read("1").lock_id, held.grant.lock_id);
+  EXPECT_EQ(client.Read("1").result.lock_id, held.request.grant.lock_id);
   lying_commits_.Next(1);
-  EXPECT_EQ(client.Renew("1", held.grant.lock_id, 1h).status, OpStatus::kInDoubt);
-  EXPECT_GT(client.Read("1").remaining, 59min);
+  EXPECT_EQ(client.Renew("1", held.request.grant.lock_id, 1h).status, OpStatus::kInDoubt);
+  EXPECT_GT(client.Read("1").result.remaining, 59min);
   lying_commits_.Next(1);
-  EXPECT_EQ(client.Release("1", held.grant.lock_id, {.body = Body::FromText(R"({"a":2})")}).status,
+  EXPECT_EQ(client.Release("1", held.request.grant.lock_id, {.body = Body::FromText(R"({"a":2})")})
+                .status,
             OpStatus::kInDoubt);
-  EXPECT_EQ(client.Read("1").body.json().at("a"), 2);
+  EXPECT_EQ(client.Read("1").result.body.json().at("a"), 2);
   lying_commits_.Next(1);
   EXPECT_EQ(client.Insert("2").status, OpStatus::kInDoubt);
   lying_commits_.Next(1);
@@ -192,12 +193,12 @@ TEST_F(SqliteCommit, ACheckpointWhoseCommitFailedIsNotTakenForDone) {
   Client client(file_, {.clock = std::make_shared<testing::ManualClock>()});
   const AcquireOp held = client.Create("1");
   const auto checkpoint = [&] {
-    return client.Write("1", WriteKind::kCheckpoint, held.grant.lock_id,
-                        {.expected = held.version, .body = Body::FromText(R"({"a":2})")});
+    return client.Write("1", WriteKind::kCheckpoint, held.request.grant.lock_id,
+                        {.expected = held.result.version, .body = Body::FromText(R"({"a":2})")});
   };
   FaultyFiles::failing_writes = 1;
   ExpectUnavailable(checkpoint());
-  EXPECT_EQ(client.Read("1").version, held.version);
+  EXPECT_EQ(client.Read("1").result.version, held.result.version);
   EXPECT_EQ(checkpoint().status, OpStatus::kDone);
 }
 
@@ -206,8 +207,8 @@ TEST_F(SqliteCommit, TheOutcomeOfATransactionIsThatOfAllItsDocuments) {
   const Key held_key("held"), fresh("fresh"), other("other");
   const AcquireOp held = client.Create(held_key);
   WriteOp release =
-      client.ReleaseOf(held_key, held.grant.lock_id,
-                       {.expected = held.version, .body = Body::FromText(R"({"a":2})")});
+      client.ReleaseOf(held_key, held.request.grant.lock_id,
+                       {.expected = held.result.version, .body = Body::FromText(R"({"a":2})")});
   SaveOp first = client.InsertOf(fresh, {}), second = client.InsertOf(other, {});
   StoreOp* const ops[] = {&first, &release, &second};
   CommitOp commit{.ops = ops};
@@ -217,7 +218,7 @@ TEST_F(SqliteCommit, TheOutcomeOfATransactionIsThatOfAllItsDocuments) {
     FaultyFiles::failing_syncs = 0;
     EXPECT_EQ(client.Read(fresh).status, stored ? OpStatus::kDone : OpStatus::kMissing);
     EXPECT_EQ(client.Read(other).status, stored ? OpStatus::kDone : OpStatus::kMissing);
-    EXPECT_EQ(client.Read(held_key).locked, !stored);
+    EXPECT_EQ(client.Read(held_key).result.locked, !stored);
   };
   FaultyFiles::failing_writes = 1;
   expect(OpStatus::kFailed, false);
@@ -225,7 +226,7 @@ TEST_F(SqliteCommit, TheOutcomeOfATransactionIsThatOfAllItsDocuments) {
   expect(OpStatus::kInDoubt, false);
   lying_commits_.Next(1);
   expect(OpStatus::kInDoubt, true);
-  EXPECT_EQ(client.Read(held_key).body.json().at("a"), 2);
+  EXPECT_EQ(client.Read(held_key).result.body.json().at("a"), 2);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(SqliteDescriptors, AReadThatFindsNoneSaysSoAndTheLockStays) {
           return true;
         },
         kBudget);
-    EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   }
   EXPECT_EQ(client.Read("1").status, OpStatus::kDone);
   EXPECT_EQ(client.Release("1", held).status, OpStatus::kDone);

@@ -189,7 +189,7 @@ TEST_F(SqliteFiles, ACollectionWhoseDocumentsAreDroppedOrRenamedByAShellIsMadeAn
     EXPECT_EQ(client.Read("1").status, OpStatus::kMissing) << sql;
     const AcquireOp held = client.Create("1");
     EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
-    EXPECT_FALSE(held.took_over);
+    EXPECT_FALSE(held.result.took_over);
     RawDatabase(file_).Run("DELETE FROM doclock_c_things; DROP TABLE IF EXISTS mine");
     EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_l_things"), 0);
   }
@@ -252,13 +252,13 @@ TEST_F(SqliteFiles, UnderAForeignWriterReadsWorkAndAllElseSaysThatItIsLocked) {
   client.Insert("1", R"({"a":1})");
   const AcquireOp held = client.Create("2");
   client.Acquire("1", {.ttl = 1ms});  // something to purge
-  ASSERT_EQ(client.Renew("2", held.grant.lock_id).status, OpStatus::kDone);
+  ASSERT_EQ(client.Renew("2", held.request.grant.lock_id).status, OpStatus::kDone);
   const auto purge = [&] { return client.store().Purge(client.collection(), 100, 300ms); };
   const auto next = [&] { return client.AcquireNext(Filter().Equal("a", 1)).op; };
   RawDatabase foreign(file_);
   foreign.Run("BEGIN IMMEDIATE");
   ExpectLocked(next());
-  ExpectLocked(client.Renew("2", held.grant.lock_id));
+  ExpectLocked(client.Renew("2", held.request.grant.lock_id));
   ExpectLocked(client.Release("2", held));
   EXPECT_EQ(client.Query(Filter().Equal("a", 1)).size(), 1U);
   try {
@@ -269,7 +269,7 @@ TEST_F(SqliteFiles, UnderAForeignWriterReadsWorkAndAllElseSaysThatItIsLocked) {
     EXPECT_NE(std::string(error.what()).find("locked"), std::string::npos) << error.what();
   }
   foreign.Run("COMMIT");
-  EXPECT_EQ(client.Renew("2", held.grant.lock_id).status, OpStatus::kDone) << "still held";
+  EXPECT_EQ(client.Renew("2", held.request.grant.lock_id).status, OpStatus::kDone) << "still held";
   EXPECT_EQ(purge(), 1);
   EXPECT_EQ(next().status, OpStatus::kDone);
   EXPECT_EQ(client.Release("2", held).status, OpStatus::kDone);
@@ -292,7 +292,8 @@ TEST_F(SqliteFiles, AShareThatDoesNotFitIsNotTold) {
   int refused = 0;
   for (int i = 0; i < 990 && refused < 3; ++i) {
     const AcquireOp share = client.Share("one");
-    const bool there = others.RenewShare("one", share.grant.lock_id).status == OpStatus::kDone;
+    const bool there =
+        others.RenewShare("one", share.request.grant.lock_id).status == OpStatus::kDone;
     ASSERT_EQ(share.status == OpStatus::kDone, there) << i << ": " << conformance::Why(share);
     refused += there ? 0 : 1;
   }
@@ -315,7 +316,7 @@ TEST_F(SqliteFiles, AFullDiskFailsWhatDoesNotFitAndNothingElse) {
 
   const WriteOp too_long = client.Release("small", fits, Body::FromText(large));
   EXPECT_EQ(too_long.status, OpStatus::kFailed);
-  EXPECT_TRUE(client.Read("small").locked) << "still held, to be mended or discarded";
+  EXPECT_TRUE(client.Read("small").result.locked) << "still held, to be mended or discarded";
   EXPECT_EQ(client.Release("small", fits).status, OpStatus::kDone);
 
   Client roomy(file_);

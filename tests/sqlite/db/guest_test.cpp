@@ -43,14 +43,14 @@ TEST_F(SqliteGuest, DocumentsMayBePutInByHand) {
   RawDatabase(file_).Run("INSERT INTO doclock_c_things(key, body) VALUES('hand', '{\"a\":1}')");
   const ReadOp read = client.Read("hand");
   ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
-  EXPECT_EQ(read.version, 0);
+  EXPECT_EQ(read.result.version, 0);
   const AcquireOp held = client.Acquire("hand");
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-  EXPECT_EQ(held.version, 1);
-  EXPECT_FALSE(held.born.is_nil());
-  EXPECT_EQ(held.body.json().at("a"), 1);
+  EXPECT_EQ(held.result.version, 1);
+  EXPECT_FALSE(held.result.born.is_nil());
+  EXPECT_EQ(held.result.body.json().at("a"), 1);
   EXPECT_EQ(client.Release("hand", held).status, OpStatus::kDone);
-  EXPECT_EQ(client.Acquire("hand").born, held.born);
+  EXPECT_EQ(client.Acquire("hand").result.born, held.result.born);
 }
 
 /// Deeper than SQLite itself reads JSON, and than any recursion could follow.
@@ -80,13 +80,13 @@ TEST_F(SqliteGuest, VacuumMovesNoLock) {
   std::vector<AcquireOp> held;
   for (int i = 40; i < 50; ++i) held.push_back(client.Acquire(i));
   for (int i = 40; i < 50; ++i) {
-    client.Renew(i, held[static_cast<std::size_t>(i - 40)].grant.lock_id);
+    client.Renew(i, held[static_cast<std::size_t>(i - 40)].request.grant.lock_id);
   }
   RawDatabase own(file_);
   own.Run("DELETE FROM doclock_c_things WHERE key < 40; VACUUM");
   for (int i = 40; i < 50; ++i) {
     const AcquireOp& lock = held[static_cast<std::size_t>(i - 40)];
-    EXPECT_EQ(client.Renew(i, lock.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client.Renew(i, lock.request.grant.lock_id).status, OpStatus::kDone);
     EXPECT_EQ(client.Release(i, lock).status, OpStatus::kDone);
   }
 }
@@ -121,11 +121,11 @@ TEST_F(SqliteGuest, CollectionsThatDifferInCaseAreDifferent) {
   Client upper(store, "Orders"), lower(store, "orders"), mixed(store, "oRDERS");
   upper.Insert("1", R"({"in":"Orders"})");
   lower.Insert("1", R"({"in":"orders"})");
-  EXPECT_EQ(upper.Read("1").body.json().at("in"), "Orders");
-  EXPECT_EQ(lower.Read("1").body.json().at("in"), "orders");
+  EXPECT_EQ(upper.Read("1").result.body.json().at("in"), "Orders");
+  EXPECT_EQ(lower.Read("1").result.body.json().at("in"), "orders");
   EXPECT_EQ(mixed.Read("1").status, OpStatus::kMissing);
   Client again(OpenSqliteStore(file_), "Orders");
-  EXPECT_EQ(again.Read("1").body.json().at("in"), "Orders");
+  EXPECT_EQ(again.Read("1").result.body.json().at("in"), "Orders");
 }
 
 TEST_F(SqliteGuest, KeysOfAllTypesAreDifferent) {
@@ -143,7 +143,7 @@ TEST_F(SqliteGuest, KeysOfAllTypesAreDifferent) {
     ASSERT_EQ(client.Insert(keys[i], "{\"i\":" + std::to_string(i) + "}").status, OpStatus::kDone);
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(client.Read(keys[i]).body.json().at("i"), i);
+    EXPECT_EQ(client.Read(keys[i]).result.body.json().at("i"), i);
   }
 }
 

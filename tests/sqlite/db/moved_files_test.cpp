@@ -62,10 +62,10 @@ class SqliteMovedFiles : public SqliteTest {
   static std::map<std::string, Outcome> AllVerbs(Client& client, const AcquireOp& held) {
     std::map<std::string, Outcome> all;
     all["acquire"] = OutcomeOf(client.Acquire("free"));
-    all["renew"] = OutcomeOf(client.Renew("held", held.grant.lock_id));
-    all["write"] =
-        OutcomeOf(client.Write("held", WriteKind::kCheckpoint, held.grant.lock_id,
-                               {.expected = held.version, .body = Body::FromText(R"({"n":2})")}));
+    all["renew"] = OutcomeOf(client.Renew("held", held.request.grant.lock_id));
+    all["write"] = OutcomeOf(
+        client.Write("held", WriteKind::kCheckpoint, held.request.grant.lock_id,
+                     {.expected = held.result.version, .body = Body::FromText(R"({"n":2})")}));
     all["save"] = OutcomeOf(client.Insert("new"));
     all["read"] = OutcomeOf(client.Read("free"));
     all["next"] = OutcomeOf(client.AcquireNext(Filter()).op);
@@ -149,9 +149,9 @@ TEST_F(SqliteMovedFiles, PutBackItWorksAgain) {
   Client client(file_);
   const AcquireOp held = client.Create("held");
   fs::rename(file_, With(".away"));
-  EXPECT_EQ(OutcomeOf(client.Renew("held", held.grant.lock_id)).code, Errc::kRefused);
+  EXPECT_EQ(OutcomeOf(client.Renew("held", held.request.grant.lock_id)).code, Errc::kRefused);
   fs::rename(With(".away"), file_);
-  EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client.Renew("held", held.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(client.Release("held", held).status, OpStatus::kDone);
 }
 
@@ -172,9 +172,9 @@ TEST_F(SqliteMovedFiles, ATruncatedIndexIsMadeAnew) {
     const Outcome outcome = OutcomeOf(round == 0 ? client.Read("held") : other.Read("held"));
     EXPECT_EQ(outcome.code, Errc::kUnavailable);
     EXPECT_NE(outcome.text.find("-shm was truncated"), std::string::npos) << outcome.text;
-    EXPECT_TRUE(other.Read("held").locked);
+    EXPECT_TRUE(other.Read("held").result.locked);
     EXPECT_EQ(other.Acquire("held").status, OpStatus::kBusy);
-    EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client.Renew("held", held.request.grant.lock_id).status, OpStatus::kDone);
   }
   fs::resize_file(With("-shm"), 0);  // closing must survive it, too
 }
@@ -220,7 +220,7 @@ TEST_F(SqliteMovedFiles, ATruncatedLogIsRefusedAndNotWrittenToTheDatabase) {
   ASSERT_GT(fs::file_size(With("-wal")), 0U);
   fs::resize_file(With("-wal"), 0);
   for (int round = 0; round < 2; ++round) {
-    const Outcome outcome = OutcomeOf(client.Renew("held", held.grant.lock_id));
+    const Outcome outcome = OutcomeOf(client.Renew("held", held.request.grant.lock_id));
     EXPECT_EQ(outcome.status, OpStatus::kFailed);
     EXPECT_TRUE(outcome.code == Errc::kRefused || outcome.code == Errc::kUnavailable);
   }
@@ -249,7 +249,7 @@ TEST_F(SqliteMovedFiles, ALogThatAForeignCheckpointTruncatesIsNoneTheWorse) {
   for (int round = 0; round < 3; ++round) {
     RawDatabase(file_).Run("PRAGMA wal_checkpoint(TRUNCATE)");
     ASSERT_EQ(fs::file_size(With("-wal")), 0U);
-    EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client.Renew("held", held.request.grant.lock_id).status, OpStatus::kDone);
     EXPECT_EQ(client.Read("held").status, OpStatus::kDone);
   }
 }
@@ -262,7 +262,7 @@ TEST_F(SqliteMovedFiles, ATruncatedCoordinatorFileRefusesWritesAndIsNoSignal) {
     const auto watch = client.store().Watch(client.collection(), [](const LockHint&) {});
     fs::resize_file(With("-doclock"), 0);
     for (int round = 0; round < 2; ++round) {
-      const Outcome outcome = OutcomeOf(client.Renew("held", held.grant.lock_id));
+      const Outcome outcome = OutcomeOf(client.Renew("held", held.request.grant.lock_id));
       EXPECT_EQ(outcome.code, Errc::kRefused);
       EXPECT_NE(outcome.text.find("things.db-doclock was truncated"), std::string::npos)
           << outcome.text;
@@ -325,7 +325,7 @@ TEST_F(SqliteMovedFiles, ADeletedCoordinatorFileLeavesLeasesAndSqlitesOwnLock) {
   fs::remove(With("-doclock"));
   Client second(file_);
   EXPECT_EQ(second.Acquire("held").status, OpStatus::kBusy);
-  EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client.Renew("held", held.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(second.Acquire("held").status, OpStatus::kBusy);
   EXPECT_EQ(client.Release("held", held).status, OpStatus::kDone);
   EXPECT_EQ(second.Acquire("held").status, OpStatus::kDone);

@@ -105,7 +105,8 @@ TEST_P(SqliteOutOfMemory, NoLockIsToldThatIsNotThere) {
     AcquireOp op = client_.AcquireOf(key, {.insert = Body::FromText(R"({"a":1})")});
     const bool failed = Fail(client_, op, n, GetParam());
     const ReadOp read = others_.Read(key);
-    ExpectTrue(op, read.status == OpStatus::kDone && read.lock_id == op.grant.lock_id);
+    ExpectTrue(op,
+               read.status == OpStatus::kDone && read.result.lock_id == op.request.grant.lock_id);
     return failed;
   });
 }
@@ -114,12 +115,14 @@ TEST_P(SqliteOutOfMemory, NoReleaseIsToldThatIsNotDone) {
   Play([&](const Key& key, std::int64_t n) {
     const AcquireOp held = client_.Create(key, R"({"a":1})");
     EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
-    WriteOp op = client_.ReleaseOf(
-        key, held.grant.lock_id, {.expected = held.version, .body = Body::FromText(R"({"a":2})")});
+    WriteOp op =
+        client_.ReleaseOf(key, held.request.grant.lock_id,
+                          {.expected = held.result.version, .body = Body::FromText(R"({"a":2})")});
     const bool failed = Fail(client_, op, n, GetParam());
     const ReadOp read = others_.Read(key);
-    EXPECT_EQ(read.lock_id.is_nil(), read.body.text() == R"({"a":2})") << "all or nothing";
-    ExpectTrue(op, read.lock_id.is_nil());
+    EXPECT_EQ(read.result.lock_id.is_nil(), read.result.body.text() == R"({"a":2})")
+        << "all or nothing";
+    ExpectTrue(op, read.result.lock_id.is_nil());
     return failed;
   });
 }

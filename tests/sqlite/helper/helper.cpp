@@ -38,7 +38,7 @@ int Share(const Arguments& arguments) {
                                               .max_holders = std::stoi(arguments.at(4))});
   Tell(held.status == OpStatus::kDone ? "held" : "busy");
   NextOrder();
-  if (client.ReleaseShare(key, held.grant.lock_id).status != OpStatus::kDone) return 4;
+  if (client.ReleaseShare(key, held.request.grant.lock_id).status != OpStatus::kDone) return 4;
   Tell("released");
   NextOrder();
   return 0;
@@ -82,7 +82,7 @@ int Hold(const Arguments& arguments) {
     const AcquireOp held =
         client.Acquire(key, {.insert = Body::FromText("{}"), .ttl = ttl, .detached = detached});
     if (held.status != OpStatus::kDone) return 3;
-    Tell("held " + std::to_string(held.version));
+    Tell("held " + std::to_string(held.result.version));
     NextOrder();
     if (client.Release(key, held).status != OpStatus::kDone) return 4;
     Tell("released " + std::to_string(BootClock::now().time_since_epoch().count()));
@@ -98,9 +98,9 @@ int Wait(const Arguments& arguments) {
   for (;;) {
     const AcquireOp op = client.Wait(arguments.at(2), id);
     if (op.status == OpStatus::kDone) {
-      Tell("granted " + std::to_string(op.version));
+      Tell("granted " + std::to_string(op.result.version));
     } else {
-      Tell(op.status == OpStatus::kBusy && op.queued ? "queued" : "busy");
+      Tell(op.status == OpStatus::kBusy && op.result.queued ? "queued" : "busy");
     }
     NextOrder();
   }
@@ -118,15 +118,16 @@ int Work(const Arguments& arguments) {
     const AcquireOp held = client.Create(key, R"({"count":0})");
     if (held.status == OpStatus::kBusy) continue;
     if (held.status != OpStatus::kDone) return 3;
-    Tell("A " + key + " " + std::to_string(held.version));
-    if (random() % 4 == 0 && client.Renew(key, held.grant.lock_id).status != OpStatus::kDone) {
+    Tell("A " + key + " " + std::to_string(held.result.version));
+    if (random() % 4 == 0 &&
+        client.Renew(key, held.request.grant.lock_id).status != OpStatus::kDone) {
       return 5;
     }
-    nlohmann::json body = held.body.json();
+    nlohmann::json body = held.result.body.json();
     body["count"] = body["count"].get<int>() + 1;
     const WriteOp release = client.Release(key, held, Body::FromJson(body));
     if (release.status != OpStatus::kDone) return 4;
-    Tell("R " + key + " " + std::to_string(release.version));
+    Tell("R " + key + " " + std::to_string(release.result.version));
   }
 }
 
@@ -163,7 +164,7 @@ int Try(const Arguments& arguments) {
   Client client(arguments.at(1));
   const AcquireOp op = client.Acquire(arguments.at(2));
   if (op.status == OpStatus::kDone) {
-    Tell("held " + std::to_string(op.version));
+    Tell("held " + std::to_string(op.result.version));
     NextOrder();
   } else {
     Tell("busy " + std::to_string(op.detail->remaining.value_or(0ms).count()));

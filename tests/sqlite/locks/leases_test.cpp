@@ -20,7 +20,7 @@ class SqliteLeases : public SqliteTest {
   SqliteStoreOptions Options() const { return {.sync = SqliteSync::kOff, .clock = clock_}; }
   AcquireOp Renewed(const Key& key) {
     AcquireOp held = client_.Create(key, R"({"a":1})");
-    EXPECT_EQ(client_.Renew(key, held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client_.Renew(key, held.request.grant.lock_id).status, OpStatus::kDone);
     return held;
   }
 
@@ -48,13 +48,13 @@ TEST_F(SqliteLeases, ADocumentThatTakesThePlaceOfAnotherBeginsWithoutItsLock) {
     const AcquireOp held = client_.Create("1");
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
     shell.Run(sql);
-    EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
+    EXPECT_EQ(client_.Renew("1", held.request.grant.lock_id).status, OpStatus::kLost);
     const ReadOp read = client_.Read("1");
     EXPECT_EQ(read.status, OpStatus::kDone) << Why(read);
-    EXPECT_EQ(read.version, 0) << "as one that was never locked";
+    EXPECT_EQ(read.result.version, 0) << "as one that was never locked";
     const AcquireOp next = client_.Acquire("1");
     EXPECT_EQ(next.status, OpStatus::kDone) << Why(next);
-    EXPECT_FALSE(next.took_over);
+    EXPECT_FALSE(next.result.took_over);
     client_.Release("1", next);
   }
 }
@@ -62,7 +62,8 @@ TEST_F(SqliteLeases, ADocumentThatTakesThePlaceOfAnotherBeginsWithoutItsLock) {
 TEST_F(SqliteLeases, AnErasureTakesTheLockAlong) {
   for (int i = 0; i < 2; ++i) {
     const AcquireOp held = Renewed("1");
-    EXPECT_EQ(client_.Write("1", WriteKind::kErase, held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client_.Write("1", WriteKind::kErase, held.request.grant.lock_id).status,
+              OpStatus::kDone);
     EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_l_things"), 0);
   }
 }
@@ -70,7 +71,7 @@ TEST_F(SqliteLeases, AnErasureTakesTheLockAlong) {
 TEST_F(SqliteLeases, ADocumentThatIsRenamedByHandKeepsItsLock) {
   const AcquireOp held = client_.Create("1");
   RawDatabase(file_).Run("UPDATE doclock_c_things SET key='2'");
-  EXPECT_EQ(client_.Renew("2", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Renew("2", held.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(Strays(), 0);
 }
 
@@ -78,7 +79,7 @@ TEST_F(SqliteLeases, ADocumentThatIsRenamedByHandKeepsItsLock) {
 TEST_F(SqliteLeases, NoLockTouchesTheBody) {
   const AcquireOp held = client_.Create("1", R"({"a":1})");
   RawDatabase(file_).Run("UPDATE doclock_c_things SET body='{broken'");
-  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
   EXPECT_EQ(RawDatabase(file_).Text("SELECT body FROM doclock_c_things"), "{broken");
 }
@@ -86,16 +87,16 @@ TEST_F(SqliteLeases, NoLockTouchesTheBody) {
 TEST_F(SqliteLeases, ARowDeletedByHandIsMissedByTheNextRenewal) {
   const AcquireOp held = Renewed("1");
   RawDatabase(file_).Run("DELETE FROM doclock_c_things");
-  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kMissing);
+  EXPECT_EQ(client_.Renew("1", held.request.grant.lock_id).status, OpStatus::kMissing);
   EXPECT_EQ(client_.Create("1").status, OpStatus::kDone);
-  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(client_.Renew("1", held.request.grant.lock_id).status, OpStatus::kLost);
 }
 
 TEST_F(SqliteLeases, ALockTakenAwayByHandIsMissedByTheNextRenewal) {
   for (const char* other : {"NULL", "randomblob(16)"}) {
     const AcquireOp held = Renewed("1");
     RawDatabase(file_).Run(std::string("UPDATE doclock_l_things SET lock_id=") + other);
-    EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost) << other;
+    EXPECT_EQ(client_.Renew("1", held.request.grant.lock_id).status, OpStatus::kLost) << other;
     clock_->Advance(60s);
   }
 }
@@ -112,7 +113,7 @@ TEST_F(SqliteLeases, ATriggerThatEndsTheTransactionLeavesNothingThatWasRefused) 
   client_.Execute({&ops[0], &ops[1], &ops[2], &ops[3]});
   EXPECT_EQ(ops[1].status, OpStatus::kFailed);
   for (const AcquireOp& op : ops) {
-    const bool held = client_.Read(*op.key).locked;
+    const bool held = client_.Read(*op.key).result.locked;
     EXPECT_EQ(op.status == OpStatus::kDone, held) << op.key->ToString() << ": " << Why(op);
   }
 }
@@ -135,10 +136,10 @@ TEST_F(SqliteLeases, ATriggerThatIgnoresAChangeIsARefusal) {
   refused(client_.Create("new"));
   refused(client_.Insert("new"));
   refused(client_.Release("1", held, Body::FromText(R"({"a":2})")));
-  refused(client_.Write("1", WriteKind::kErase, held.grant.lock_id));
+  refused(client_.Write("1", WriteKind::kErase, held.request.grant.lock_id));
   EXPECT_EQ(client_.Read("new").status, OpStatus::kMissing);
-  EXPECT_EQ(client_.Renew("other", other.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Renew("other", other.request.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   for (const char* event : {"INSERT", "UPDATE", "DELETE"}) {
     shell.Run(std::string("DROP TRIGGER ignore_") + event);
   }
@@ -148,8 +149,8 @@ TEST_F(SqliteLeases, ATriggerThatIgnoresAChangeIsARefusal) {
 TEST_F(SqliteLeases, AMergeIntoABrokenBodyFailsAndKeepsTheLock) {
   const AcquireOp held = client_.Create("1");
   RawDatabase(file_).Run("UPDATE doclock_c_things SET body='{broken'");
-  const WriteOp release =
-      client_.Release("1", held.grant.lock_id, {.body = Body::FromText("{}"), .merge = true});
+  const WriteOp release = client_.Release("1", held.request.grant.lock_id,
+                                          {.body = Body::FromText("{}"), .merge = true});
   ASSERT_EQ(release.status, OpStatus::kFailed);
   EXPECT_EQ(release.detail->code, Errc::kDocument);
   EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
@@ -163,10 +164,11 @@ TEST_F(SqliteLeases, ALockThatWasDetachedHangsOnTheProcessThatRenewsIt) {
   };
   const AcquireOp held = client_.Acquire("1", {.insert = Body::FromText("{}"), .detached = true});
   EXPECT_EQ(slot(), 0);
-  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_NE(slot(), 0);
   EXPECT_EQ(
-      client_.Renew("1", held.grant.lock_id, 30s, LockMode::kExclusive, /*detached=*/true).status,
+      client_.Renew("1", held.request.grant.lock_id, 30s, LockMode::kExclusive, /*detached=*/true)
+          .status,
       OpStatus::kDone);
   EXPECT_EQ(slot(), 0);
 }
@@ -175,10 +177,11 @@ TEST_F(SqliteLeases, ALockIsAsOldAsItsGrantWhetherRenewedDetachedOrAttached) {
   const AcquireOp held = client_.Create("1");
   for (const bool detached : {false, true, true, false}) {
     clock_->Advance(10s);
-    EXPECT_EQ(
-        client_.Renew("1", held.grant.lock_id, 30s, LockMode::kExclusive, /*detached=*/detached)
-            .status,
-        OpStatus::kDone);
+    EXPECT_EQ(client_
+                  .Renew("1", held.request.grant.lock_id, 30s, LockMode::kExclusive,
+                         /*detached=*/detached)
+                  .status,
+              OpStatus::kDone);
   }
   clock_->Advance(5s);
   const auto rows = client_.Locks();

@@ -21,7 +21,7 @@ class SqliteQueue : public SqliteTest {
   std::string Stored() {
     return RawDatabase(file_).Text("SELECT coalesce(lock_queue, '') FROM doclock_l_things");
   }
-  Uuid HolderOf(const Key& key) { return client_.Read(key).lock_id; }
+  Uuid HolderOf(const Key& key) { return client_.Read(key).result.lock_id; }
 
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
   Client client_ = Opened();
@@ -33,8 +33,8 @@ TEST_F(SqliteQueue, TheGrantNamesTheWaitersProcess) {
   for (const bool detached : {false, true}) {
     const AcquireOp held = client_.Create("1");
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    ASSERT_TRUE(
-        waiting->Acquire("1", {.id = NewUuid(), .queue_for = 20s, .detached = detached}).queued);
+    ASSERT_TRUE(waiting->Acquire("1", {.id = NewUuid(), .queue_for = 20s, .detached = detached})
+                    .result.queued);
     ASSERT_EQ(client_.Release("1", held).status, OpStatus::kDone);
     const auto slot = RawDatabase(file_).Number("SELECT lock_slot FROM doclock_l_things");
     EXPECT_EQ(slot == 0, detached) << "of a store: the lock ends with it";
@@ -52,9 +52,10 @@ TEST_F(SqliteQueue, TheEntryOfADeadProcessIsDropped) {
   const AcquireOp held = client_.Create("1");
   {
     Client dead = Opened();
-    EXPECT_TRUE(dead.Acquire("1", {.id = NewUuid(), .queue_for = 20s, .detached = true}).queued);
+    EXPECT_TRUE(
+        dead.Acquire("1", {.id = NewUuid(), .queue_for = 20s, .detached = true}).result.queued);
   }
-  EXPECT_EQ(client_.Wait("1", second).ahead, 0);
+  EXPECT_EQ(client_.Wait("1", second).result.ahead, 0);
   EXPECT_EQ(Waiting(), 1) << "the dead one is dropped when it is met";
   client_.Release("1", held);
   EXPECT_EQ(HolderOf("1"), second);
@@ -80,9 +81,9 @@ TEST_F(SqliteQueue, AFailedCommitLeavesNoEntry) {
   const AcquireOp refused = client.Wait("1", waiter);
   FaultyFiles::failing_syncs = 0;
   EXPECT_EQ(refused.status, OpStatus::kInDoubt) << Why(refused);
-  EXPECT_FALSE(refused.queued);
+  EXPECT_FALSE(refused.result.queued);
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kLost);
-  EXPECT_TRUE(client.Wait("1", waiter).queued);
+  EXPECT_TRUE(client.Wait("1", waiter).result.queued);
 }
 
 TEST_F(SqliteQueue, AWaiterWhoseLeavingWasNotCommittedHasNotLeft) {

@@ -36,7 +36,7 @@ TEST_F(SqliteShares, NothingIsLeftByWritesThatEndAllShares) {
   };
   over();
   const ReadOp read = client_.Read("1");
-  const SaveOp save = client_.Replace("1", read.version, read.born, {});
+  const SaveOp save = client_.Replace("1", read.result.version, read.result.born, {});
   EXPECT_EQ(save.status, OpStatus::kDone) << Why(save);
   EXPECT_EQ(Stored(), 0);
 
@@ -49,7 +49,7 @@ TEST_F(SqliteShares, NothingIsLeftByWritesThatEndAllShares) {
     ASSERT_EQ(share.status, OpStatus::kDone) << Why(share);
     act(client_.store(), "things", "1");
     EXPECT_EQ(Stored(), 0);
-    EXPECT_EQ(client_.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kLost);
+    EXPECT_EQ(client_.ReleaseShare("1", share.request.grant.lock_id).status, OpStatus::kLost);
   }
 }
 
@@ -89,12 +89,12 @@ TEST_F(SqliteSharers, TheShareOfTheDeadIsFreeAtOnce) {
   const AcquireOp mine = client_.Share("1", 2);
   EXPECT_EQ(mine.status, OpStatus::kDone) << Why(mine);
   EXPECT_EQ(client_.Share("1", 2).status, OpStatus::kBusy);
-  EXPECT_EQ(client_.ReleaseShare("1", mine.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client_.ReleaseShare("1", mine.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
   two.Kill();
   const AcquireOp held = client_.Acquire("1");
   EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
-  EXPECT_TRUE(held.took_over);
+  EXPECT_TRUE(held.result.took_over);
 }
 
 TEST_F(SqliteSharers, TheReleaseOfOneOfManyRingsInOtherProcesses) {

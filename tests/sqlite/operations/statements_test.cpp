@@ -21,7 +21,7 @@ class SqliteStatements : public SqliteTest {
   SaveOp Replace(const Key& key) {
     const ReadOp read = client_.Read(key);
     static_cast<void>(statements_.Take());
-    return client_.Replace(key, read.version, read.born, {});
+    return client_.Replace(key, read.result.version, read.result.born, {});
   }
 
   Statements statements_;
@@ -33,17 +33,18 @@ TEST_F(SqliteStatements, OfAnExclusiveLock) {
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "INSERT l"));
   EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c"));
-  EXPECT_TRUE(client_.Read("1").locked);
+  EXPECT_TRUE(client_.Read("1").result.locked);
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c"));
-  client_.Renew("1", held.grant.lock_id);
+  client_.Renew("1", held.request.grant.lock_id);
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "INSERT l"));
-  WriteOp saved = client_.Write("1", WriteKind::kCheckpoint, held.grant.lock_id,
-                                {.expected = held.version, .body = Body::FromText("{}")});
+  WriteOp saved = client_.Write("1", WriteKind::kCheckpoint, held.request.grant.lock_id,
+                                {.expected = held.result.version, .body = Body::FromText("{}")});
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "UPDATE c", "INSERT l"));
-  EXPECT_EQ(client_.Release("1", held.grant.lock_id, {.expected = saved.version}).status,
-            OpStatus::kDone);
+  EXPECT_EQ(
+      client_.Release("1", held.request.grant.lock_id, {.expected = saved.result.version}).status,
+      OpStatus::kDone);
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "INSERT l"));
-  EXPECT_TRUE(client_.Create("2").created);
+  EXPECT_TRUE(client_.Create("2").result.created);
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "INSERT c", "INSERT l"));
 }
 

@@ -91,13 +91,13 @@ TEST_F(SqliteFork, AHandleIsDeadInTheChildAndAliveInTheParent) {
   EXPECT_EQ(handle.version(), version);
   Client another(file_);
   EXPECT_EQ(another.Acquire("1").status, OpStatus::kBusy);
-  EXPECT_EQ(another.Read("1").version, version);
+  EXPECT_EQ(another.Read("1").result.version, version);
   EXPECT_EQ(another.Read("third").status, OpStatus::kMissing);
   EXPECT_EQ(another.Read("fourth").status, OpStatus::kMissing);
   begun.Commit();
   EXPECT_EQ(another.Read("fourth").status, OpStatus::kDone);
-  EXPECT_EQ(another.Read("1").version, version + 1);
-  EXPECT_EQ(another.Read("1").body.json().at("step"), 2);
+  EXPECT_EQ(another.Read("1").result.version, version + 1);
+  EXPECT_EQ(another.Read("1").result.body.json().at("step"), 2);
   EXPECT_EQ(another.Acquire("1").status, OpStatus::kDone);
 }
 

@@ -96,7 +96,7 @@ TEST_F(SqliteKill, NothingAcknowledgedIsLostAndTheLockOfTheDeadIsFree) {
       milliseconds.push_back(
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - killed)
               .count());
-      ledger.AddGrant(held, mine.version);
+      ledger.AddGrant(held, mine.result.version);
       ++grants;
       ASSERT_EQ(client.Release(held, mine).status, OpStatus::kDone);
       break;
@@ -112,8 +112,8 @@ TEST_F(SqliteKill, NothingAcknowledgedIsLostAndTheLockOfTheDeadIsFree) {
     const ReadOp read = client.Read(key);
     if (read.status == OpStatus::kMissing && ledger.LastVersion(key) == 0) continue;
     ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
-    EXPECT_GE(read.version, ledger.LastVersion(key)) << key;
-    const auto count = read.body.json().at("count").get<std::int64_t>();
+    EXPECT_GE(read.result.version, ledger.LastVersion(key)) << key;
+    const auto count = read.result.body.json().at("count").get<std::int64_t>();
     EXPECT_GE(count, ledger.Released(key)) << "a release of " << key << " is lost";
     counted += count;
     acknowledged += ledger.Released(key);

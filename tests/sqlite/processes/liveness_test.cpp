@@ -41,8 +41,8 @@ TEST_F(SqliteLiveness, TheLockOfTheDeadIsFree) {
   holder.Kill();
   const AcquireOp held = client.Acquire("1");
   EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
-  EXPECT_TRUE(held.took_over);
-  EXPECT_GT(held.version, 2);
+  EXPECT_TRUE(held.result.took_over);
+  EXPECT_GT(held.result.version, 2);
 }
 
 TEST_F(SqliteLiveness, TheLockOfTheStoppedIsNot) {
@@ -65,9 +65,10 @@ TEST_F(SqliteLiveness, ALockIsDetachedByARenewalThatSaysSo) {
   AcquireOp held = [&] {
     Client other(file_);
     AcquireOp op = other.Acquire("1", {.ttl = 1h});
-    EXPECT_EQ(other.Renew("1", op.grant.lock_id, 1h).status, OpStatus::kDone);
+    EXPECT_EQ(other.Renew("1", op.request.grant.lock_id, 1h).status, OpStatus::kDone);
     EXPECT_EQ(
-        other.Renew("1", op.grant.lock_id, 1h, LockMode::kExclusive, /*detached=*/true).status,
+        other.Renew("1", op.request.grant.lock_id, 1h, LockMode::kExclusive, /*detached=*/true)
+            .status,
         OpStatus::kDone);
     return op;
   }();
@@ -90,9 +91,9 @@ TEST_F(SqliteLiveness, ARenewalByAnotherClientRevivesNoLockOfTheDead) {
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
     const Key key("1");
     const auto renew = [&] {
-      RenewOp op = client.RenewOf(key, held.grant.lock_id, 1h);
-      op.keep_process = true;
-      op.mode = mode;
+      RenewOp op = client.RenewOf(key, held.request.grant.lock_id, 1h);
+      op.request.keep_process = true;
+      op.request.mode = mode;
       client.Execute(op);
       return op.status;
     };
@@ -235,8 +236,8 @@ TEST_F(SqliteTimeNamespaces, AnEndedLeaseIsFreeForBothSidesAndNotBefore) {
   holder.Kill();
 
   const auto ours = std::chrono::steady_clock::now();
-  const RenewOp renewed =
-      client.Renew("1", client.Read("1").lock_id, kLease, LockMode::kExclusive, /*detached=*/true);
+  const RenewOp renewed = client.Renew("1", client.Read("1").result.lock_id, kLease,
+                                       LockMode::kExclusive, /*detached=*/true);
   if (renewed.status != OpStatus::kDone) {  // we were slow; the lease is over
     ASSERT_EQ(client.Acquire("1", {.ttl = kLease, .detached = true}).status, OpStatus::kDone);
   }
@@ -280,9 +281,10 @@ TEST_F(SqliteLiveness, ALockInACopiedFileEndsWithItsLease) {
   Client copy(folder_ / "copy.db", {.clock = clock});
   clock->Advance(1h - 1ms);
   EXPECT_EQ(copy.Acquire("1").status, OpStatus::kBusy);
-  EXPECT_EQ(holder.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(holder.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   clock->Advance(1ms);
-  EXPECT_TRUE(copy.Acquire("1").took_over) << "what the holder does in the original is not seen";
+  EXPECT_TRUE(copy.Acquire("1").result.took_over)
+      << "what the holder does in the original is not seen";
   EXPECT_EQ(Client(file_, {.clock = clock}).Acquire("1").status, OpStatus::kBusy);
 }
 
@@ -317,8 +319,8 @@ TEST_F(SqliteBoots, ADetachedLockOfAnEarlierBootIsFreeOneLeaseAfterItIsSeen) {
         shared,
         {.insert = Body::FromText("{}"), .ttl = 60s, .mode = LockMode::kShared, .detached = true});
     AcquireOp op = before.AcquireOf(closed);
-    op.grant.ttl = op.grant.min_hold = 60s;
-    op.insert = Body::FromText("{}");
+    op.request.grant.ttl = op.request.grant.min_hold = 60s;
+    op.request.insert = Body::FromText("{}");
     before.Execute(op);
     before.Release(closed, op);
   }
@@ -332,8 +334,8 @@ TEST_F(SqliteBoots, ADetachedLockOfAnEarlierBootIsFreeOneLeaseAfterItIsSeen) {
       Client after(file_, {.sync = SqliteSync::kOff, .clock = clock});
       for (const Key& key : {Key("1"), shared}) {
         const ReadOp read = after.Read(key);
-        EXPECT_EQ(read.locked, left > 0s) << key.ToString();
-        EXPECT_EQ(read.remaining, left) << key.ToString();
+        EXPECT_EQ(read.result.locked, left > 0s) << key.ToString();
+        EXPECT_EQ(read.result.remaining, left) << key.ToString();
       }
       AcquireOp op = after.AcquireOf(closed, {.ttl = 1s});
       after.Execute(op);
@@ -353,7 +355,7 @@ TEST_F(SqliteBoots, ADetachedLockWhoseTimeLiesAheadCountsFromTheBoot) {
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
   clock_->Advance(1s);
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
-  EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kLost);
 }
 
 /// Else who opens the file for a moment, again and again, would prolong it each time.
@@ -377,10 +379,11 @@ TEST_F(SqliteBoots, AnEraBeginsAboveAllVersionsOfTheOneBefore) {
     Client client(file_, Options()), beside(file_, Options());
     const AcquireOp held = client.Create("1");
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    EXPECT_EQ(held.version / kEra, i == 0 ? held.version / kEra : last / kEra + 1);
-    EXPECT_EQ(beside.Insert(std::int64_t{i}).version / kEra, held.version / kEra) << "a new one";
-    last = client.Release("1", held).version;
-    EXPECT_EQ(last, held.version + 1);
+    EXPECT_EQ(held.result.version / kEra, i == 0 ? held.result.version / kEra : last / kEra + 1);
+    EXPECT_EQ(beside.Insert(std::int64_t{i}).result.version / kEra, held.result.version / kEra)
+        << "a new one";
+    last = client.Release("1", held).result.version;
+    EXPECT_EQ(last, held.result.version + 1);
   }
 }
 
@@ -395,11 +398,11 @@ TEST_F(SqliteBoots, TheAgeOfALockThatIsExpiredCountsFromItsGrant) {
   Client client(file_, Options());
   const AcquireOp held = client.Create("1");
   clock_->Advance(20s);
-  ASSERT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  ASSERT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   clock_->Advance(20s);
   testing::ExpireLock(client.store(), "things", "1");
   EXPECT_EQ(AgeOf(client), 40s);
-  EXPECT_FALSE(client.Read("1").locked);
+  EXPECT_FALSE(client.Read("1").result.locked);
   clock_->Advance(5s);
   EXPECT_EQ(client.Purge(100), 1);
   EXPECT_EQ(AgeOf(client), 5s);

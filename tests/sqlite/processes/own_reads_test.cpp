@@ -51,7 +51,7 @@ TEST_F(SqliteOwnReads, LoseNoLockToAProgramThatClosesTheFile) {
       Read(suffix);
       OpenElsewhere(how);
       EXPECT_TRUE(fs::exists(With("-wal")));
-      const RenewOp renewed = client.Renew("1", held.grant.lock_id);
+      const RenewOp renewed = client.Renew("1", held.request.grant.lock_id);
       EXPECT_EQ(renewed.status, OpStatus::kDone) << Why(renewed);
       const WriteOp released = client.Release("1", held);
       EXPECT_EQ(released.status, OpStatus::kDone) << Why(released);

@@ -41,15 +41,15 @@ TEST_F(SqliteQueueKill, ALivingWaiterIsGrantedTheLockInItsTurn) {
   Child one = Waiter(), two = Waiter();
   EXPECT_EQ(client_.Release("1", held_).status, OpStatus::kDone);
   EXPECT_EQ(Ask(two), "queued");
-  EXPECT_EQ(Ask(one), Granted(held_.version + 1));
-  EXPECT_EQ(Ask(one), Granted(held_.version + 1)) << "asking again changes nothing";
+  EXPECT_EQ(Ask(one), Granted(held_.result.version + 1));
+  EXPECT_EQ(Ask(one), Granted(held_.result.version + 1)) << "asking again changes nothing";
 }
 
 TEST_F(SqliteQueueKill, BeforeItIsGrantedItIsLeftOut) {
   Child one = Waiter(), two = Waiter();
   one.Kill();
   EXPECT_EQ(client_.Release("1", held_).status, OpStatus::kDone);
-  EXPECT_EQ(Ask(two), Granted(held_.version + 1));
+  EXPECT_EQ(Ask(two), Granted(held_.result.version + 1));
 }
 
 /// The lock of the dead is free at once, long before its lease is over.
@@ -59,21 +59,21 @@ TEST_F(SqliteQueueKill, AfterItWasGrantedTheNextOneHasIt) {
   EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
   one.Kill();
   EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy) << "it helps the one that waits";
-  EXPECT_EQ(Ask(two), Granted(held_.version + 2));
+  EXPECT_EQ(Ask(two), Granted(held_.result.version + 2));
 }
 
 TEST_F(SqliteQueueKill, AfterItHasTheLockTheNextOneTakesItOver) {
   Child one = Waiter(), two = Waiter();
   EXPECT_EQ(client_.Release("1", held_).status, OpStatus::kDone);
-  EXPECT_EQ(Ask(one), Granted(held_.version + 1));
+  EXPECT_EQ(Ask(one), Granted(held_.result.version + 1));
   one.Kill();
-  EXPECT_EQ(Ask(two), Granted(held_.version + 2));
+  EXPECT_EQ(Ask(two), Granted(held_.result.version + 2));
 }
 
 /// Killed at any point of its attempt and of the release that may grant it the lock.
 TEST_F(SqliteQueueKill, AtAnyMomentItKeepsNobodyOut) {
   std::mt19937 random(20261123);
-  std::int64_t version = held_.version;
+  std::int64_t version = held_.result.version;
   for (int i = 0; i < Rounds(60); ++i) {
     Child victim = Waiter();
     Child next = Waiter();
@@ -92,9 +92,9 @@ TEST_F(SqliteQueueKill, AtAnyMomentItKeepsNobodyOut) {
     next.Kill();
     const AcquireOp held = client_.Acquire("1");
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    EXPECT_TRUE(held.took_over);
-    held_.grant = held.grant;
-    held_.version = version = held.version;
+    EXPECT_TRUE(held.result.took_over);
+    held_.request.grant = held.request.grant;
+    held_.result.version = version = held.result.version;
   }
 }
 

@@ -47,7 +47,7 @@ class Counter {
     const AcquireOp grant = Take(race_, client, key_, args);
     if (grant.status != OpStatus::kDone) return;
     holders_.Enter();
-    const Body next = Counted(CountOf(grant.body) + 1);
+    const Body next = Counted(CountOf(grant.result.body) + 1);
     std::this_thread::yield();  // for others to come
     holders_.Leave();
     race_.Expect("a holder's release", client.Release(key_, grant, next), OpStatus::kDone);
@@ -59,8 +59,8 @@ class Counter {
       const ReadOp seen = client.Read(key_);
       if (seen.status != OpStatus::kDone) return race_.Expect("a read", seen, OpStatus::kDone);
       std::this_thread::yield();  // for others to come
-      const SaveOp saved =
-          client.Replace(key_, seen.version, seen.born, {{"n", CountOf(seen.body) + 1}});
+      const SaveOp saved = client.Replace(key_, seen.result.version, seen.result.born,
+                                          {{"n", CountOf(seen.result.body) + 1}});
       if (saved.status == OpStatus::kConflict || saved.status == OpStatus::kBusy) {
         race_.Met();
         continue;
@@ -74,7 +74,8 @@ class Counter {
   std::string Fault(Client& client) {
     const ReadOp read = client.Read(key_);
     race_.Expect("the last read", read, OpStatus::kDone);
-    if (read.status == OpStatus::kDone) race_.ExpectEqual("the sum", CountOf(read.body), sum_);
+    if (read.status == OpStatus::kDone)
+      race_.ExpectEqual("the sum", CountOf(read.result.body), sum_);
     return race_.fault();
   }
 
@@ -101,8 +102,8 @@ void CountBoth(Race& race, Client& client, std::array<Counter*, 2> counters) {
   takes.reserve(counters.size());
   for (const Counter* counter : counters) {
     AcquireOp& op = takes.emplace_back(client.collection(), counter->key());
-    op.grant.lock_id = FreshId();
-    op.grant.ttl = kLong;
+    op.request.grant.lock_id = FreshId();
+    op.request.grant.ttl = kLong;
     batch.push_back(&op);
   }
   client.Execute(batch);
@@ -118,9 +119,9 @@ void CountBoth(Race& race, Client& client, std::array<Counter*, 2> counters) {
     if (race.broken()) return;
     counters[i]->holders().Enter();
     WriteOp& op = releases.emplace_back(client.collection(), counters[i]->key());
-    op.lock_id = takes[i].grant.lock_id;
-    op.expected = takes[i].version;
-    op.body = Counted(CountOf(takes[i].body) + 1);
+    op.request.lock_id = takes[i].request.grant.lock_id;
+    op.request.expected = takes[i].result.version;
+    op.request.body = Counted(CountOf(takes[i].result.body) + 1);
     second.push_back(&op);
     counters[i]->Add();
   }

@@ -56,7 +56,8 @@ std::string CreateOnce(std::vector<Client>& clients) {
             [&](Client& client, std::size_t, int round) {
               const AcquireOp op = client.Acquire(round, {.insert = MakeBody({{"round", round}})});
               if (!IsDone(race, "an attempt", op, OpStatus::kBusy)) return false;
-              if (!op.created) race.Break("a document was created, and by none of its clients");
+              if (!op.result.created)
+                race.Break("a document was created, and by none of its clients");
               return true;
             });
   return race.fault();
@@ -72,7 +73,7 @@ std::string InsertAndEraseOnce(std::vector<Client>& clients) {
                       OpStatus::kConflict);
       },
       [&](Client& client, int round) {
-        born[static_cast<std::size_t>(round)] = client.Read(round).born;
+        born[static_cast<std::size_t>(round)] = client.Read(round).result.born;
       });
   EachRound(race, "clients that erased a document", [&](Client& client, std::size_t, int round) {
     return IsDone(race, "an erasure", client.Erase(round, 1, born[static_cast<std::size_t>(round)]),

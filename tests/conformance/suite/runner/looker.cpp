@@ -41,13 +41,13 @@ std::vector<LockRow> Looker::Rows(const LockQuery& query) const {
 }
 
 std::string Looker::Holders(const ReadOp& read, const std::vector<LockRow>& rows) const {
-  if (read.lock_id.is_nil()) return "free";
-  if (read.lock_id != kSharedLockId) {
-    const std::string name = Called(NameOf(read.lock_id), read.holder);
-    if (!read.locked) return name + "'s lock is over";
-    return "held by " + name + until_(read.lock_id, read.remaining);
+  if (read.result.lock_id.is_nil()) return "free";
+  if (read.result.lock_id != kSharedLockId) {
+    const std::string name = Called(NameOf(read.result.lock_id), read.result.holder);
+    if (!read.result.locked) return name + "'s lock is over";
+    return "held by " + name + until_(read.result.lock_id, read.result.remaining);
   }
-  if (!read.locked) return "shares are over";
+  if (!read.result.locked) return "shares are over";
   Parts shares;
   for (const LockRow& row : rows) {
     if (!row.live) continue;
@@ -65,7 +65,8 @@ Looker::Parts Looker::Picture(const std::string& text) const {
   if (read.status == OpStatus::kMissing) return {"none"};
   if (read.status != OpStatus::kDone) return {WordOf(DetailOf(read).code)};
   const std::vector<LockRow> rows = Rows({.key = key, .unheld = true});
-  Parts parts{"v" + std::to_string(read.version), read.body.json().dump(), Holders(read, rows)};
+  Parts parts{"v" + std::to_string(read.result.version), read.result.body.json().dump(),
+              Holders(read, rows)};
   if (rows.empty()) return parts.emplace_back("BUT NO LIST SHOWS IT"), parts;
   const LockRow& row = rows.front();
   const bool exclusive = row.mode == LockMode::kExclusive;
@@ -74,21 +75,22 @@ Looker::Parts Looker::Picture(const std::string& text) const {
   const std::string first = row.next.name.empty() ? "" : " (" + row.next.name + " first)";
   const bool shows_queue = row.waiting > 0 && shows_queues_;
   parts.push_back(shows_queue ? std::to_string(row.waiting) + " waiting" + first : "");
-  const bool shows_end = !read.released.is_nil() && read.lock_id != kSharedLockId;
-  parts.push_back(shows_end ? "after " + NameOf(read.released) : "");
+  const bool shows_end = !read.result.released.is_nil() && read.result.lock_id != kSharedLockId;
+  parts.push_back(shows_end ? "after " + NameOf(read.result.released) : "");
   const auto live = [](const LockRow& one) { return one.live; };
   for (const LockRow& one : rows) {
-    if (one.version != read.version) {
+    if (one.version != read.result.version) {
       parts.push_back("BUT LISTED AS v" + std::to_string(one.version));
     }
-    if (one.born != read.born) parts.emplace_back("BUT LISTED IN ANOTHER LIFE");
-    if (one.fence && *one.fence > read.version) parts.emplace_back("BUT ITS FENCE IS HIGHER");
+    if (one.born != read.result.born) parts.emplace_back("BUT LISTED IN ANOTHER LIFE");
+    if (one.fence && *one.fence > read.result.version)
+      parts.emplace_back("BUT ITS FENCE IS HIGHER");
   }
-  if (exclusive && (rows.size() > 1 || row.lock_id != read.lock_id ||
-                    (read.locked && row.holder.name != read.holder.name))) {
+  if (exclusive && (rows.size() > 1 || row.lock_id != read.result.lock_id ||
+                    (read.result.locked && row.holder.name != read.result.holder.name))) {
     parts.emplace_back("BUT LISTED WITH ANOTHER HOLDER");
   }
-  if (std::any_of(rows.begin(), rows.end(), live) != read.locked) {
+  if (std::any_of(rows.begin(), rows.end(), live) != read.result.locked) {
     parts.emplace_back("BUT LISTED AS OTHERWISE LIVE");
   }
   return parts;

@@ -252,10 +252,10 @@ class PublicStage : public Stage {
     renewed_.erase(id);
     const ReadOp read = looker_.Read(Key(who.second));
     std::string text = who.first + " lost " + who.second;
-    if (read.status != OpStatus::kDone || !read.locked) {
+    if (read.status != OpStatus::kDone || !read.result.locked) {
       text += ", which is free";
-    } else if (read.lock_id != id && read.lock_id != kSharedLockId) {
-      text += ", which " + looker_.NameOf(read.lock_id) + " has";
+    } else if (read.result.lock_id != id && read.result.lock_id != kSharedLockId) {
+      text += ", which " + looker_.NameOf(read.result.lock_id) + " has";
     }
     events_.push_back(text);
   }

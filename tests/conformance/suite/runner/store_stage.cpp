@@ -81,13 +81,16 @@ class StoreStage : public Stage {
 
   std::string Done(const AcquireOp& op) { return Granted(op); }
   std::string Done(const RenewOp&) { return "done"; }
-  std::string Done(const WriteOp& op) { return Written(op.write == WriteKind::kErase, op.version); }
+  std::string Done(const WriteOp& op) {
+    return Written(op.request.write == WriteKind::kErase, op.result.version);
+  }
   std::string Done(const SaveOp& op) {
-    return Written(op.save == SaveKind::kErase, op.version) +
-           (op.save == SaveKind::kInsert && op.born.is_nil() ? ", BUT WITHOUT A LIFE" : "");
+    return Written(op.request.save == SaveKind::kErase, op.result.version) +
+           (op.request.save == SaveKind::kInsert && op.result.born.is_nil() ? ", BUT WITHOUT A LIFE"
+                                                                            : "");
   }
   std::string Done(const ReadOp& op) {
-    return "v" + std::to_string(op.version) + " " + op.body.json().dump();
+    return "v" + std::to_string(op.result.version) + " " + op.result.body.json().dump();
   }
   static std::string Written(bool erased, std::int64_t version) {
     return erased ? "done" : "done, v" + std::to_string(version);
@@ -108,8 +111,8 @@ class StoreStage : public Stage {
   Uuid BornOf(const Key& key, Words& words) {
     std::vector<Uuid>& lives = lives_[key];
     const ReadOp read = looker_.Read(key);
-    const bool is_new = lives.empty() || lives.back() != read.born;
-    if (read.status == OpStatus::kDone && is_new) lives.push_back(read.born);
+    const bool is_new = lives.empty() || lives.back() != read.result.born;
+    if (read.status == OpStatus::kDone && is_new) lives.push_back(read.result.born);
     const auto life = static_cast<std::size_t>(
         words.NumberAfter("life").value_or(static_cast<int>(lives.size())));
     if (life > lives.size()) throw ScriptError("the document had no such life");
@@ -136,17 +139,17 @@ class StoreStage : public Stage {
     for (const bool creates : {false, true}) {
       AddOp<AcquireOp>(std::string(creates ? "WHO create KEY " : "WHO acquire KEY ") + kGrant,
                        [this, creates](AcquireOp& op, const Turn& turn, auto&) {
-                         op.grant = GrantOf(turn.actor.name, turn.words);
-                         if (creates) op.insert = Body::FromJson(Json::object());
+                         op.request.grant = GrantOf(turn.actor.name, turn.words);
+                         if (creates) op.request.insert = Body::FromJson(Json::object());
                          if (const auto body = turn.words.Object())
-                           op.insert = Body::FromJson(*body);
+                           op.request.insert = Body::FromJson(*body);
                        });
     }
     AddOp<RenewOp>("WHO renew KEY [shared] [ttl TIME]",
                    [this](RenewOp& op, const Turn& turn, auto&) {
-                     op.lock_id = IdOf(turn.actor.name);
-                     op.ttl = turn.words.LengthAfter("ttl").value_or(kTtl);
-                     if (turn.words.Flag("shared")) op.mode = LockMode::kShared;
+                     op.request.lock_id = IdOf(turn.actor.name);
+                     op.request.ttl = turn.words.LengthAfter("ttl").value_or(kTtl);
+                     if (turn.words.Flag("shared")) op.request.mode = LockMode::kShared;
                    });
     Add(std::string("WHO next ") + kGrant + " " + kFilterUsage,
         [this](const Turn& turn) { return Next(turn); });
@@ -156,21 +159,21 @@ class StoreStage : public Stage {
     const auto add = [this](WriteKind kind, const std::string& usage) {
       AddOp<WriteOp>(usage, [this, kind](WriteOp& op, const Turn& turn, auto& next) {
         Words& words = turn.words;
-        op.write = kind;
-        op.lock_id = IdOf(turn.actor.name);
-        if (const auto mark = words.After("mark")) op.release_id = IdOf(*mark);
+        op.request.write = kind;
+        op.request.lock_id = IdOf(turn.actor.name);
+        if (const auto mark = words.After("mark")) op.request.release_id = IdOf(*mark);
         if (const auto name = words.After("to")) {
           next = std::make_unique<GrantRequest>();
           const std::optional<std::string> entry = words.After("entry");
           *next = GrantOf(*name, words);
           if (entry) next->entry = IdOf(*entry);
-          op.next = next.get();
+          op.request.next = next.get();
         }
-        op.expected = words.Version().value_or(kAnyVersion);
-        op.merge = words.Flag("merge");
-        if (const auto body = words.Object()) op.body = Body::FromJson(*body);
-        op.ttl = words.LengthAfter("ttl").value_or(kTtl);
-        if (words.Flag("shared")) op.mode = LockMode::kShared;
+        op.request.expected = words.Version().value_or(kAnyVersion);
+        op.request.merge = words.Flag("merge");
+        if (const auto body = words.Object()) op.request.body = Body::FromJson(*body);
+        op.request.ttl = words.LengthAfter("ttl").value_or(kTtl);
+        if (words.Flag("shared")) op.request.mode = LockMode::kShared;
       });
     };
     add(WriteKind::kRelease,
@@ -183,12 +186,12 @@ class StoreStage : public Stage {
   void AddSaves() {
     const auto add = [this](SaveKind kind, const std::string& usage) {
       AddOp<SaveOp>(usage, [this, kind](SaveOp& op, const Turn& turn, auto&) {
-        op.save = kind;
-        op.write_id = FreshId();
-        names_[op.write_id] = turn.actor.name + "'s save";
-        op.expected = turn.words.Version().value_or(kAnyVersion);
-        if (kind != SaveKind::kInsert) op.born = BornOf(*op.key, turn.words);
-        if (const auto body = turn.words.Object()) op.body = Body::FromJson(*body);
+        op.request.save = kind;
+        op.request.write_id = FreshId();
+        names_[op.request.write_id] = turn.actor.name + "'s save";
+        op.request.expected = turn.words.Version().value_or(kAnyVersion);
+        if (kind != SaveKind::kInsert) op.request.born = BornOf(*op.key, turn.words);
+        if (const auto body = turn.words.Object()) op.request.body = Body::FromJson(*body);
       });
     };
     add(SaveKind::kInsert, "WHO insert KEY [{BODY}]");
@@ -290,7 +293,7 @@ class StoreStage : public Stage {
     Side& side = SideOf(turn.actor);
     Call call{AcquireOp(*side.collection, unknown)};
     auto& op = std::get<AcquireOp>(call.op);
-    op.grant = GrantOf(turn.actor.name, turn.words);
+    op.request.grant = GrantOf(turn.actor.name, turn.words);
     side.store->AcquireNext(FilterOf(turn.words), op, key, kBudget);
     if (op.status != OpStatus::kDone) return ReplyOf(call);
     const std::string text = std::get<std::string>(key.value());
@@ -309,8 +312,8 @@ class StoreStage : public Stage {
     for (const QueryRow& row : rows) {
       texts.push_back(std::get<std::string>(row.key.value()) + (row.locked ? " locked" : ""));
       const ReadOp read = looker_.Read(row.key);
-      if (read.version != row.version || read.born != row.born || read.locked != row.locked ||
-          read.body.json() != row.body.json()) {
+      if (read.result.version != row.version || read.result.born != row.born ||
+          read.result.locked != row.locked || read.result.body.json() != row.body.json()) {
         texts.emplace_back("BUT A READ SHOWS ANOTHER");
       }
     }
@@ -349,29 +352,31 @@ class StoreStage : public Stage {
     if (detail.kept_closed) parts.emplace_back("closed");
     if (op.kind != OpKind::kAcquire) return Joined(parts);
     const auto& acquire = static_cast<const AcquireOp&>(op);
-    if (acquire.queued) parts.emplace_back("queued");
-    if (acquire.ahead && (*acquire.ahead > 0 || acquire.queued)) {
-      parts.push_back(std::to_string(*acquire.ahead) + " ahead");
+    if (acquire.result.queued) parts.emplace_back("queued");
+    if (acquire.result.ahead && (*acquire.result.ahead > 0 || acquire.result.queued)) {
+      parts.push_back(std::to_string(*acquire.result.ahead) + " ahead");
     }
-    if (acquire.queued) {
+    if (acquire.result.queued) {
       const ReadOp read = looker_.Read(*op.key);
-      if (read.born != acquire.born) parts.emplace_back("BUT IN ANOTHER LIFE");
-      if (read.version < acquire.version) parts.emplace_back("BUT AT A LATER VERSION");
+      if (read.result.born != acquire.result.born) parts.emplace_back("BUT IN ANOTHER LIFE");
+      if (read.result.version < acquire.result.version)
+        parts.emplace_back("BUT AT A LATER VERSION");
     }
     return Joined(parts);
   }
 
   std::string Granted(const AcquireOp& op) {
-    std::vector<std::string> parts{"granted v" + std::to_string(op.version)};
-    if (op.created) parts.emplace_back("created");
-    if (op.took_over) parts.emplace_back("took over");
-    if (op.passed_on) parts.emplace_back("passed to it");
+    std::vector<std::string> parts{"granted v" + std::to_string(op.result.version)};
+    if (op.result.created) parts.emplace_back("created");
+    if (op.result.took_over) parts.emplace_back("took over");
+    if (op.result.passed_on) parts.emplace_back("passed to it");
     const ReadOp read = looker_.Read(*op.key);
-    if (op.body.json() != read.body.json()) {
-      parts.push_back("BUT WITH THE BODY " + op.body.json().dump());
+    if (op.result.body.json() != read.result.body.json()) {
+      parts.push_back("BUT WITH THE BODY " + op.result.body.json().dump());
     }
-    if (op.born != read.born) parts.emplace_back("BUT IN ANOTHER LIFE");
-    if (op.created && op.born != op.grant.lock_id) parts.emplace_back("BUT BORN OF ANOTHER");
+    if (op.result.born != read.result.born) parts.emplace_back("BUT IN ANOTHER LIFE");
+    if (op.result.created && op.result.born != op.request.grant.lock_id)
+      parts.emplace_back("BUT BORN OF ANOTHER");
     return Joined(parts);
   }
 

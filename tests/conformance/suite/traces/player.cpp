@@ -35,17 +35,18 @@ std::string TextOf(const StoreOp& op) {
 /// The result of an operation that was done.
 struct Outcome {
   std::string operator()(const AcquireOp& op) const {
-    return conformance::TextOf(Granted{op.created, op.took_over, op.version, op.body.json()});
+    return conformance::TextOf(
+        Granted{op.result.created, op.result.took_over, op.result.version, op.result.body.json()});
   }
   std::string operator()(const RenewOp&) const { return kDone; }
   std::string operator()(const WriteOp& op) const {
-    return op.write == WriteKind::kErase ? kDone : WrittenText(op.version);
+    return op.request.write == WriteKind::kErase ? kDone : WrittenText(op.result.version);
   }
   std::string operator()(const SaveOp& op) const {
-    return op.save == SaveKind::kErase ? kDone : WrittenText(op.version);
+    return op.request.save == SaveKind::kErase ? kDone : WrittenText(op.result.version);
   }
   std::string operator()(const ReadOp& op) const {
-    return RowText(op.version, op.locked, op.body.json());
+    return RowText(op.result.version, op.result.locked, op.result.body.json());
   }
 };
 
@@ -141,17 +142,17 @@ std::string Player::Commit(const Step& step) {
 
 Seen Player::LookForCommit(int key) {
   const ReadOp read = client_.Read(KeyOf(key));
-  return {read.status != OpStatus::kMissing, read.locked, HolderOf(read.lock_id)};
+  return {read.status != OpStatus::kMissing, read.result.locked, HolderOf(read.result.lock_id)};
 }
 
 std::string Player::Look(int key) {
   const ReadOp read = client_.Read(KeyOf(key));
   if (read.status != OpStatus::kDone) return TextOf(read);
   Picture picture;
-  picture.version = read.version;
-  picture.holder = HolderOf(read.lock_id);
-  picture.left = read.locked ? InTicks(read.remaining) : 0;
-  picture.body = read.body.json();
+  picture.version = read.result.version;
+  picture.holder = HolderOf(read.result.lock_id);
+  picture.left = read.result.locked ? InTicks(read.result.remaining) : 0;
+  picture.body = read.result.body.json();
   if (picture.holder == kShared) {
     for (const LockRow& row : client_.Locks({.key = KeyOf(key)})) {
       if (row.live) picture.shares[HolderOf(row.lock_id)] = InTicks(row.left);
@@ -213,8 +214,8 @@ std::string Player::AcquireNext(const Step& step, const Search& search) {
   attempts_.Add(key);
   ids_.push_back(next.id);
   if (!done) return TextOf(next.op);
-  return NextText(
-      key, Granted{next.op.created, next.op.took_over, next.op.version, next.op.body.json()});
+  return NextText(key, Granted{next.op.result.created, next.op.result.took_over,
+                               next.op.result.version, next.op.result.body.json()});
 }
 
 std::string Player::Query(const Search& search) {

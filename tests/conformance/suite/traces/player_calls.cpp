@@ -72,23 +72,23 @@ std::vector<Player::Call> Player::CallsOf(const Step& step) {
 Player::Call Player::Acquire(const Step& step) {
   AcquireOp op(client_.collection(), KeyOf(step.key));
   if (step.kind != Step::Kind::kAcquireNil) {
-    op.grant.lock_id = step.again() ? IdOf(step) : NewAttempt(step);
+    op.request.grant.lock_id = step.again() ? IdOf(step) : NewAttempt(step);
   }
-  op.grant.ttl = Last(step.ttl());
-  if (step.for_long()) op.grant.min_hold = Last(step.min_hold());
+  op.request.grant.ttl = Last(step.ttl());
+  if (step.for_long()) op.request.grant.min_hold = Last(step.min_hold());
   if (step.shared()) {
-    op.grant.mode = LockMode::kShared;
-    op.grant.max_holders = step.limit();
+    op.request.grant.mode = LockMode::kShared;
+    op.request.grant.max_holders = step.limit();
   }
-  if (step.creates()) op.insert = BodyOf(step);
+  if (step.creates()) op.request.insert = BodyOf(step);
   return {std::move(op)};
 }
 
 Player::Call Player::Renew(const Step& step, const Uuid& id, LockMode mode) {
   RenewOp op(client_.collection(), KeyOf(step.key));
-  op.lock_id = id;
-  op.ttl = Last(step.ttl());
-  op.mode = mode;
+  op.request.lock_id = id;
+  op.request.ttl = Last(step.ttl());
+  op.request.mode = mode;
   return {std::move(op)};
 }
 
@@ -102,28 +102,28 @@ std::vector<Player::Call> Player::RenewShares(const Step& step) {
 
 Player::Call Player::ReleaseShare(const Step& step) {
   WriteOp op(client_.collection(), KeyOf(step.key));
-  op.lock_id = IdOf(step);
-  op.mode = LockMode::kShared;
+  op.request.lock_id = IdOf(step);
+  op.request.mode = LockMode::kShared;
   if (step.kind == Step::Kind::kReleaseWithNote) {
-    op.body = BodyOf(step);
-    op.merge = true;
+    op.request.body = BodyOf(step);
+    op.request.merge = true;
   }
   return {std::move(op)};
 }
 
 Player::Call Player::Write(const Step& step) {
   WriteOp op(client_.collection(), KeyOf(step.key));
-  op.write = WriteOf(step.kind);
-  op.lock_id = IdOf(step);
-  op.expected = Claimed(step, client_.Read(KeyOf(step.key)).version);
-  op.ttl = Last(step.ttl());
-  if (HasBody(step.kind)) op.body = BodyOf(step);
+  op.request.write = WriteOf(step.kind);
+  op.request.lock_id = IdOf(step);
+  op.request.expected = Claimed(step, client_.Read(KeyOf(step.key)).result.version);
+  op.request.ttl = Last(step.ttl());
+  if (HasBody(step.kind)) op.request.body = BodyOf(step);
   if (step.kind == Step::Kind::kReleaseByValue) {
-    op.expected = kAnyVersion;
-    op.merge = true;
+    op.request.expected = kAnyVersion;
+    op.request.merge = true;
   }
-  std::unique_ptr<GrantRequest> next = NextOf(step, op.lock_id);
-  op.next = next.get();
+  std::unique_ptr<GrantRequest> next = NextOf(step, op.request.lock_id);
+  op.request.next = next.get();
   return {std::move(op), std::move(next)};
 }
 
@@ -141,16 +141,17 @@ std::unique_ptr<GrantRequest> Player::NextOf(const Step& step, const Uuid& holde
 
 Player::Call Player::Save(const Step& step) {
   SaveOp op(client_.collection(), KeyOf(step.key));
-  op.write_id = FreshId();
+  op.request.write_id = FreshId();
   if (step.kind == Step::Kind::kInsert || step.kind == Step::Kind::kInsertNothing) {
-    op.save = SaveKind::kInsert;
+    op.request.save = SaveKind::kInsert;
   } else {
     const ReadOp read = client_.Read(KeyOf(step.key));
-    op.save = step.kind == Step::Kind::kSaveErase ? SaveKind::kErase : SaveKind::kReplace;
-    op.expected = Claimed(step, read.version);
-    op.born = read.born;
+    op.request.save = step.kind == Step::Kind::kSaveErase ? SaveKind::kErase : SaveKind::kReplace;
+    op.request.expected = Claimed(step, read.result.version);
+    op.request.born = read.result.born;
   }
-  if (step.kind == Step::Kind::kInsert || step.kind == Step::Kind::kReplace) op.body = BodyOf(step);
+  if (step.kind == Step::Kind::kInsert || step.kind == Step::Kind::kReplace)
+    op.request.body = BodyOf(step);
   return {std::move(op)};
 }
 
