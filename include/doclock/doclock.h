@@ -30,4 +30,5 @@
 #include "doclock/snapshot.h"
 #include "doclock/target.h"
 #include "doclock/transaction.h"
+#include "doclock/update.h"
 #include "doclock/uuid.h"

@@ -58,6 +58,7 @@ struct LockFieldNames {
   std::string fence = "lockFence";        ///< The fence of a holder that has saved.
   std::string queue = "lockQueue";        ///< The waiters, in the order of their arrival.
   std::string passed = "lockPassed";      ///< The last grant to a waiter of the queue.
+  std::string expected = "lockExpected";  ///< The last commit that expected the document unchanged.
   /// Compares names.
   friend bool operator==(const LockFieldNames&, const LockFieldNames&) = default;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,7 +34,8 @@ inline constexpr std::size_t kMaxTransactionBytes = std::size_t{32} << 20;
 /// kept until the Transaction goes.
 ///
 /// The writes take effect in the order in which they were named: a value of a unique index that one
-/// gives up may be taken by a later one. Each document may be named once. Reads are no part of it.
+/// gives up may be taken by a later one. Each document may be named once. What a decision rests on
+/// and that is not written is named by Expect.
 ///
 /// Every verb throws
 /// - std::logic_error for an empty handle or snapshot, and after a Commit() that succeeded or whose
@@ -98,6 +100,7 @@ class DOCLOCK_EXPORT Transaction {
   Transaction& Save(detail::NoHandle);
   Transaction& Erase(detail::NoHandle);
   Transaction& Insert(detail::NoRepository);
+  Transaction& Expect(detail::NoRepository);
   /// @endcond
 
   /// Commits only if this named lock is held then, and renews its lease. @throws
@@ -148,6 +151,16 @@ class DOCLOCK_EXPORT Transaction {
     return Note(repository, repository.documents().EraseSpec(snapshot));
   }
 
+  /// Commits only if the document is unchanged since the snapshot was read: for what a decision
+  /// rests on. It writes nothing of the document. A save, an erasure and a grant of its lock are
+  /// changes; a lock that was held when it was read is none until its holder writes. The snapshot
+  /// is read now. @throws from Commit: ConflictException if the document was changed,
+  /// NotFoundException if it was erased
+  template <class T>
+  Transaction& Expect(const LockingRepository<T>& repository, const Snapshot<T>& snapshot) {
+    return Note(repository, repository.documents().ExpectSpec(snapshot));
+  }
+
   /// Writes all documents, or none. Without any it does nothing. After success the Transaction is
   /// used up, and the handles are as after their single verbs. Whatever else than InDoubtException,
   /// kClosed and kForked it throws, nothing was written: every handle whose lock is not lost is
@@ -181,6 +194,9 @@ class DOCLOCK_EXPORT Transaction {
  private:
   friend class Inbox;
   friend class Outbox;
+  friend class detail::TransactionState;
+
+  explicit Transaction(detail::TransactionStatePtr state);
 
   /// A write under the lock of a handle.
   template <class StatePtr>
@@ -220,7 +236,7 @@ class DOCLOCK_EXPORT Transaction {
                    detail::TransactionState::Make make, detail::TransactionState::Done done);
   [[nodiscard]] const detail::TransactionStatePtr& state() const;
 
-  LockManager manager_;
+  std::optional<LockManager> manager_;  ///< None: the caller of Update keeps it open.
   detail::TransactionStatePtr state_;
 };
 

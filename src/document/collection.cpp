@@ -28,7 +28,7 @@ bool IsFieldName(std::string_view name) noexcept {
 }
 
 /// The options' member names beside the values, for messages.
-using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 13>;
+using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 14>;
 
 NamedFields AllFields(const LockFieldNames& fields) noexcept {
   return {{{"id", &fields.id},
@@ -43,6 +43,7 @@ NamedFields AllFields(const LockFieldNames& fields) noexcept {
            {"fence", &fields.fence},
            {"queue", &fields.queue},
            {"passed", &fields.passed},
+           {"expected", &fields.expected},
            {"group", &fields.group}}};
 }
 

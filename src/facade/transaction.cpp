@@ -36,6 +36,7 @@ TransactionState::TransactionState(EnginePtr engine) : engine_(std::move(engine)
 void TransactionState::CheckOpen() const {
   switch (phase_) {
     case Phase::kOpen:
+    case Phase::kLent:
       return;
     case Phase::kCommitting:
       throw std::logic_error("doclock: a commit of the transaction is under way");
@@ -76,8 +77,19 @@ void TransactionState::Join(NativeHandle native, std::function<void(void*)> join
   join_ = std::move(join);
 }
 
+void TransactionState::Lend(const std::shared_ptr<TransactionState>& state,
+                            const std::function<void(Transaction&)>& use) {
+  state->phase_ = Phase::kLent;
+  Transaction transaction(state);
+  use(transaction);
+  state->phase_ = Phase::kOpen;
+}
+
 CommitSpec TransactionState::MakeSpec() const {
   CheckOpen();
+  if (phase_ == Phase::kLent) {
+    throw std::logic_error("doclock: Update commits the transaction: its f only adds to it");
+  }
   if (join_ && parts_.empty()) {
     throw std::logic_error("doclock: a transaction with joined work needs a document");
   }
@@ -147,7 +159,8 @@ void TransactionState::Settle(const CommitResult& result) {
 
 Transaction::Transaction(LockManager manager)
     : manager_(std::move(manager)),
-      state_(std::make_shared<detail::TransactionState>(manager_.engine())) {}
+      state_(std::make_shared<detail::TransactionState>(manager_->engine())) {}
+Transaction::Transaction(detail::TransactionStatePtr state) : state_(std::move(state)) {}
 
 Transaction::Transaction(Transaction&&) noexcept = default;
 Transaction& Transaction::operator=(Transaction&& other) noexcept {

@@ -25,7 +25,10 @@ const char* FaultInCommit(const StoreOp& op) {
         write.request.mode == LockMode::kExclusive && write.request.write != WriteKind::kLeave;
     return plain ? FaultOf(op) : "a transaction writes under exclusive locks";
   }
-  return op.kind == OpKind::kSave ? FaultOf(op) : "a transaction takes writes only";
+  if (op.kind != OpKind::kSave) return "a transaction takes writes only";
+  const auto& save = static_cast<const SaveOp&>(op);
+  if (save.request.Writes()) return FaultOf(save);
+  return save.request.expected == kAnyVersion ? "an expectation needs a version" : nullptr;
 }
 
 bool Refuse(StoreOp& op, const char* why) {

@@ -127,8 +127,9 @@ class DOCLOCK_EXPORT Unit {
   }
   /// Stores the decisions, and gives each document its outcome: one that a unique index refuses is
   /// kConflict, and leaves the others alone. Then tells those whom they concern. Not called if
-  /// nothing is decided. With kWriteAll all documents are decided, and are written in this order;
-  /// if one is refused, nothing is stored, and only that one has an outcome.
+  /// nothing is decided, but with kWriteAll. With that all documents are stored in this order; if
+  /// one is refused, nothing is stored, and only that one has an outcome. One that is not decided
+  /// is only expected: what Load showed of it holds at the commit too.
   virtual void Commit(std::span<Document> documents) = 0;
   /// With kWriteAll: the handle that StoreTraits::native names, for work in the same transaction.
   /// It is called behind Load.

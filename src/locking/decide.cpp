@@ -109,6 +109,11 @@ void Decide(SaveOp& op, Document& document, Unit& unit) {
   const TimePoint now = unit.Now();
   const Entry* const was = document.loaded.entry;
   if (Settle(op, rules::WhyNotSave(op, was == nullptr ? nullptr : &was->lock, now))) return;
+  if (!op.request.Writes()) {
+    op.result.version = op.request.expected;
+    op.status = OpStatus::kDone;
+    return;  // undecided, it stays as it is
+  }
   const bool erases = op.request.save == SaveKind::kErase;
   Body body = erases ? Body() : NewBody(op.request.body, was);
   if (body && RefuseBadText(op, body, op.request.base, unit)) return;

@@ -234,7 +234,8 @@ class Committer {
       }
       auto& save = static_cast<SaveOp&>(op);
       const bool inserts = save.request.save == SaveKind::kInsert;
-      save.result.version = inserts ? 1 : after(save.request.expected);
+      const std::int64_t expected = save.request.expected;
+      save.result.version = inserts ? 1 : save.request.Writes() ? after(expected) : expected;
       if (inserts) save.result.born = writes_[i].born;
     }
   }

@@ -108,7 +108,8 @@ void RecordUnit::Commit(std::span<Document> documents) {
     check.Accept(name, key, decision.erased ? Body() : decision.entry->body);
     put.push_back(&document);
   }
-  if (put.empty()) return;
+  // An expected document must be as it was loaded.
+  if (put.empty() && access_ != locking::Access::kWriteAll) return;
   transaction_->Commit();
   transaction_.reset();  // whoever is told need not wait for it
   for (Document* const document : put) document->outcome.status = OpStatus::kDone;

@@ -49,6 +49,7 @@ inline const char* FaultOf(const SaveOp& op) noexcept {
   if (op.request.save == SaveKind::kReplace && op.request.expected == kAnyVersion) {
     return "a replacement needs the version it replaces";
   }
+  if (op.request.save == SaveKind::kExpect) return "only a transaction expects a document";
   return nullptr;
 }
 

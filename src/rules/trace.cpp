@@ -25,6 +25,7 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
 }
 
 Trace TraceOf(const SaveOp& save, const ReadOp& look) noexcept {
+  if (!save.request.Writes()) return Trace::kUnknown;
   if (look.status == OpStatus::kMissing) {
     return save.request.save == SaveKind::kErase ? Trace::kWritten : Trace::kUnknown;
   }

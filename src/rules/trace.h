@@ -22,9 +22,9 @@ enum class Trace : std::uint8_t {
 [[nodiscard]] DOCLOCK_EXPORT Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept;
 
 /// Returns what a document shows of a write without a lock, which leaves its own id there
-/// (lockReleased): only that
-/// proves it, or of an erasure that there is no document. An insert is never unmoved: it could
-/// bring back a document that was erased meanwhile.
+/// (lockReleased): only that proves it, or of an erasure that there is no document. An insert is
+/// never unmoved: it could bring back a document that was erased meanwhile. Of a document that is
+/// only expected nothing is shown.
 [[nodiscard]] DOCLOCK_EXPORT Trace TraceOf(const SaveOp& save, const ReadOp& look) noexcept;
 
 /// The version that a write in doubt has left, if it took effect.

@@ -146,7 +146,7 @@ std::optional<Refusal> WhyNotSave(const SaveOp& op, const LockState* state, Time
   const bool inserts = op.request.save == SaveKind::kInsert;
   if (state == nullptr) return inserts ? std::nullopt : std::optional(Refusal{OpStatus::kMissing});
   if (inserts) return Conflict(*state);
-  if (state->IsLive(now)) return BusyByLease(*state, now);
+  if (op.request.Writes() && state->IsLive(now)) return BusyByLease(*state, now);
   if (!IsExpected(op, *state)) return Conflict(*state);
   return {};
 }

@@ -55,9 +55,9 @@ TEST(CheckBody, RefusesTopLevelNames) {
   EXPECT_NE(Refusal({{"a.b", 1}}).find("a.b"), std::string::npos);
   EXPECT_NE(Refusal({{"_id", 1}}).find("_id"), std::string::npos);
   EXPECT_NE(Refusal({{std::string("a\0b", 3), 1}}).find("a\\x00b"), std::string::npos);
-  for (const char* name :
-       {"lockId", "lockTime", "lockTtl", "lockVersion", "lockBorn", "lockOwner", "lockReleased",
-        "lockClosed", "lockGroup", "lockReaders", "lockFence", "lockQueue", "lockPassed"}) {
+  for (const char* name : {"lockId", "lockTime", "lockTtl", "lockVersion", "lockBorn", "lockOwner",
+                           "lockReleased", "lockClosed", "lockGroup", "lockReaders", "lockFence",
+                           "lockQueue", "lockPassed", "lockExpected"}) {
     EXPECT_NE(Refusal({{name, 1}}).find(name), std::string::npos);
   }
 }

@@ -81,6 +81,23 @@ TEST_F(SaveRules, ASaveClearsALockThatIsOver) {
   });
 }
 
+TEST_F(SaveRules, AnExpectationAsksForVersionAndIncarnationWhateverTheLock) {
+  ForEachState([&](const LockState& before) {
+    SaveOp same = Make(SaveKind::kExpect, before.version, before.born);
+    EXPECT_TRUE(Allows(same, WhyNotSave(same, &before, kNow))) << TextOf(before);
+    SaveOp older = Make(SaveKind::kExpect, before.version - 1, before.born);
+    EXPECT_FALSE(Allows(older, WhyNotSave(older, &before, kNow)));
+    EXPECT_EQ(older.status, OpStatus::kConflict);
+    EXPECT_EQ(older.detail->found_version, before.version);
+    SaveOp other_life = Make(SaveKind::kExpect, before.version, kFresh);
+    EXPECT_FALSE(Allows(other_life, WhyNotSave(other_life, &before, kNow)));
+    EXPECT_EQ(other_life.status, OpStatus::kConflict);
+  });
+  SaveOp missing = Make(SaveKind::kExpect);
+  EXPECT_FALSE(Allows(missing, WhyNotSave(missing, nullptr, kNow)));
+  EXPECT_EQ(missing.status, OpStatus::kMissing);
+}
+
 TEST_F(SaveRules, AnInsertBeginsAtVersionOne) {
   SaveOp op = Make(SaveKind::kInsert);
   LockState state;

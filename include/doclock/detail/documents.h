@@ -150,6 +150,7 @@ class Documents {
   [[nodiscard]] SaveSpec InsertSpec(Target<T> target) const;
   [[nodiscard]] SaveSpec EraseSpec(Key key) const;
   [[nodiscard]] SaveSpec EraseSpec(const Snapshot<T>& snapshot) const;
+  [[nodiscard]] SaveSpec ExpectSpec(const Snapshot<T>& snapshot) const;
   [[nodiscard]] SaveSpec ReplaceSpec(const Snapshot<T>& snapshot) const;
   [[nodiscard]] ValueRelease ReleaseOf(const T& entity) const;
 
@@ -242,6 +243,12 @@ SaveSpec Documents<T>::EraseSpec(const Snapshot<T>& snapshot) const {
   SaveSpec spec = EraseSpec(snapshot.key());
   spec.expected = snapshot.version();
   spec.born = snapshot.row_.born;
+  return spec;
+}
+template <class T>
+SaveSpec Documents<T>::ExpectSpec(const Snapshot<T>& snapshot) const {
+  SaveSpec spec = EraseSpec(snapshot);
+  spec.save = SaveKind::kExpect;
   return spec;
 }
 template <class T>

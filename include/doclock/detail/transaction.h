@@ -14,6 +14,10 @@
 /// @file
 /// The part of Transaction that does not depend on T. Not for users.
 
+namespace doclock {
+class Transaction;
+}
+
 namespace doclock::detail {
 
 /// What a Transaction has taken note of; shared with a CommitAsync under way.
@@ -36,6 +40,9 @@ class DOCLOCK_EXPORT TransactionState {
   /// Drops what was added after the first ones.
   void KeepFirst(std::size_t count) noexcept;
   void Join(NativeHandle, std::function<void(void*)>);
+  /// Calls `use` with a Transaction of this state, which it may only add to.
+  static void Lend(const std::shared_ptr<TransactionState>&,
+                   const std::function<void(Transaction&)>& use);
 
   /// @throws what a Make throws
   [[nodiscard]] CommitSpec MakeSpec() const;
@@ -45,7 +52,7 @@ class DOCLOCK_EXPORT TransactionState {
   void Settle(const CommitResult&);
 
  private:
-  enum class Phase : std::uint8_t { kOpen, kCommitting, kCommitted, kInDoubt };
+  enum class Phase : std::uint8_t { kOpen, kLent, kCommitting, kCommitted, kInDoubt };
   using Documents = std::set<std::pair<const Collection*, Key>>;
   struct Part {
     Make make;
@@ -78,14 +85,14 @@ struct NoHandle {
   }
 };
 
-/// Takes what was passed to Transaction::Insert without a repository.
+/// Takes what was passed to Transaction::Insert or Expect without a repository.
 struct NoRepository {
   /// Always an error, in words.
   template <class T>
   NoRepository(const T&) {  // NOLINT(google-explicit-constructor)
     static_assert(sizeof(T) == 0,
-                  "doclock: Transaction::Insert takes the repository first: Insert(repository, "
-                  "entity) or Insert(repository, key, entity)");
+                  "doclock: a Transaction takes the repository first: Insert(repository, entity), "
+                  "Insert(repository, key, entity), Expect(repository, snapshot)");
   }
 };
 

@@ -182,20 +182,28 @@ enum class SaveKind : std::uint8_t {
   kInsert,   ///< The document must not exist; `body` must.
   kReplace,  ///< The document must be at `expected` of `born`, and `expected` be a version.
   kErase,    ///< Delete; at `expected` of `born` unless that is kAnyVersion.
+  /// Write nothing. The document must be at `expected` of `born`, and `expected` be a version. Only
+  /// in a CommitOp, which is stored only if it is so at the moment of the commit. A lock, also a
+  /// live one, is no obstacle: what its holder writes comes later. The document keeps its version,
+  /// its mark, its lock and its queue, and no waiter is notified.
+  kExpect,
 };
 
-/// Writes without holding the lock. A live lock is kBusy. An expired or dead lock is cleared in the
-/// same write, which ends its holder's right to write. kDone, kBusy, kMissing, kConflict, kFailed,
-/// kInDoubt.
+/// Writes without holding the lock. A live lock is kBusy, except for kExpect. An expired or dead
+/// lock is cleared in the same write, which ends its holder's right to write. kDone, kBusy,
+/// kMissing, kConflict, kFailed, kInDoubt.
 struct SaveOp : StoreOp {
   /// What the caller asks for.
   struct Request {
     SaveKind save = SaveKind::kReplace;   ///< What it does.
     std::int64_t expected = kAnyVersion;  ///< The version last known.
-    Uuid born{};      ///< With kReplace and kErase: the incarnation that `expected` is of.
+    Uuid born{};      ///< Except for kInsert: the incarnation that `expected` is of.
     Uuid write_id{};  ///< Fresh; kept in lockReleased, so that doubt can be settled.
     Body body;        ///< The new body; none (kReplace): untouched.
     Body base;        ///< The body last known, for stores that send differences.
+
+    /// Does it change the document?
+    [[nodiscard]] bool Writes() const noexcept { return save != SaveKind::kExpect; }
   };
   /// What the store did.
   struct Result {

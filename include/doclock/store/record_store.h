@@ -116,9 +116,10 @@ class DOCLOCK_EXPORT RecordStore {
     virtual nlohmann::json Settings(const std::string& collection) = 0;
     /// Stores settings of the collection as a whole (its unique indexes).
     virtual void PutSettings(const std::string& collection, const nlohmann::json& settings) = 0;
-    /// Makes all changes durable. Not called if there are none. @throws StoreException if nothing
-    /// has changed (RacedException: it is to be done again) @throws InDoubtException if the changes
-    /// may or may not be stored
+    /// Makes all changes durable. There may be none, in a commit of documents that are only
+    /// expected: then it tells whether what Load showed still holds. @throws StoreException if
+    /// nothing has changed (RacedException: it is to be done again) @throws InDoubtException if the
+    /// changes may or may not be stored
     virtual void Commit() = 0;
   };
 

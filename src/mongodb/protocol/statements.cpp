@@ -101,6 +101,15 @@ Update HeldUpdate(const WriteOp& op, ReleaseTo to) {
   return update;
 }
 
+Doc ExpectFilter(const SaveOp& op) {
+  const LockFieldNames& names = op.collection->fields();
+  Doc filter = Doc::Of("_id", Equals(*op.key));
+  AddSound(filter, *op.collection, {LockPart::kFields});
+  AddVersion(filter, names.version, op.request.expected);
+  AddBorn(filter, names.born, op.request.born);
+  return filter;
+}
+
 Doc SaveFilter(const SaveOp& op) {
   const Collection& collection = *op.collection;
   Doc filter;

@@ -41,6 +41,8 @@ Update HeldUpdate(const WriteOp& op, ReleaseTo to);
 
 /// The document that an optimistic save expects before it has looked: a free one.
 Doc SaveFilter(const SaveOp& op);
+/// The document that kExpect expects; locked or not.
+Doc ExpectFilter(const SaveOp& op);
 /// What it changes; for kReplace.
 Update SaveUpdate(const SaveOp& op);
 /// The document that kInsert makes. @param mark of the save

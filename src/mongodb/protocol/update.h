@@ -25,6 +25,9 @@ class Update {
   void Grant(const GrantRequest& grant);
   /// Clears the lock.
   void Clear() { set_.AddNull(collection_.fields().id); }
+  /// Changes nothing of the document or its lock, and conflicts with what does. @param mark is new:
+  /// to store the same value again is no write.
+  void Touch(const Uuid& mark) { set_.Add(collection_.fields().expected, mark); }
   /// Stores the id of a release.
   void Mark(const Uuid& mark) { set_.Add(collection_.fields().released, mark); }
   /// Clears the lock; `mark` is stored as the release's id.

@@ -21,6 +21,7 @@ Verb VerbOf(const StoreOp& op) {
     case SaveKind::kErase:
       return Verb::kDelete;
     case SaveKind::kReplace:
+    case SaveKind::kExpect:
       break;
   }
   return Verb::kUpdate;
@@ -63,6 +64,11 @@ Doc StatementOf(const AcquireOp& op, const StoredLock* seen, const Uuid& born) {
 Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born) {
   if (op.request.save == SaveKind::kInsert) {
     return NewDocument(*op.collection, *op.key, op.request.body, born, op.request.write_id);
+  }
+  if (!op.request.Writes()) {
+    Update touch(*op.collection);
+    touch.Touch(op.request.write_id);
+    return UpdateStatement(ExpectFilter(op), touch);
   }
   const bool erases = op.request.save == SaveKind::kErase;
   if (seen == nullptr) {

@@ -126,9 +126,11 @@ void PostgresqlUnit::Load(std::span<Document> documents) {
     std::size_t first = 0;
     for (const Document& document : documents) {
       const PostgresqlCollection& collection = Ours(*document.asked.collection);
-      const Statement& statement = reads   ? collection.read
-                                   : waits ? collection.lock
-                                           : collection.lock_free;
+      const bool expects = document.asked.expects;
+      const Statement& statement = reads     ? collection.read
+                                   : expects ? waits ? collection.share : collection.share_free
+                                   : waits   ? collection.lock
+                                             : collection.lock_free;
       const std::size_t place = connection_->Send(statement, KeyOf(document));
       if (&document == &documents.front()) first = place;
     }
@@ -290,10 +292,13 @@ void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Document> document
   const bool by_one = refusal.IsAboutAValue() || refusal.IsKept();
   if (documents.size() > 1 && !all && by_one) throw locking::Raced();
   if (!all && refusal.IsKept()) throw locking::Kept();
-  const std::size_t place = all ? refusal.place : 0;
-  if (!refusal.IsRepeatedValue() || place >= documents.size()) ThrowNothingStored();
+  // Statements were sent for the decided ones, in their order.
+  std::size_t before = all ? refusal.place : 0;
+  const auto sent = std::ranges::find_if(
+      documents, [&](const Document& document) { return document.IsDecided() && before-- == 0; });
+  if (!refusal.IsRepeatedValue() || sent == documents.end()) ThrowNothingStored();
   // Who inserted the key first is what the next look shows.
-  Document& document = documents[place];
+  Document& document = *sent;
   const PostgresqlCollection& collection = Ours(*document.asked.collection);
   if (refusal.constraint == collection.key_constraint()) throw locking::Raced();
   document.outcome.RefuseBy(

@@ -47,6 +47,9 @@ class Together : Batch {
                   Json tree) {
     return Save(client, SaveKind::kReplace, key, version, born, MakeBody(std::move(tree)));
   }
+  SaveOp& Expect(Client& client, const Key& key, const ReadOp& seen) {
+    return Save(client, SaveKind::kExpect, key, seen.result.version, seen.result.born, {});
+  }
   SaveOp& Erase(Client& client, const Key& key, std::int64_t version, const Uuid& born) {
     return Save(client, SaveKind::kErase, key, version, born, {});
   }
@@ -226,6 +229,58 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
   }
   EXPECT_EQ(sum, 100 * kAccounts);
   EXPECT_EQ(versions, kAccounts + 2 * kTransfers * kClients);
+}
+
+/// Clients that leave only if they have read that the other one stays, and then come back: at no
+/// moment both are away.
+TEST_P(Commits, OfTwoWhoExpectWhatTheOtherWritesOneIsRefused) {
+  constexpr int kRounds = 20;
+  const std::shared_ptr<Store> another =
+      backend().open_another ? backend().open_another() : backend().store;
+  const Key names[] = {"a", "b"};
+  for (const Key& name : names) things_.Insert(name, {{"on", true}});
+  std::atomic<int> most_tries = 100'000;
+  const auto leave_and_return = [&](int number) {
+    Client client(number == 0 ? backend().store : another);
+    const Key &own = names[number], &other = names[1 - number];
+    const auto turn = [&](bool on) {
+      const ReadOp mine = client.Read(own), theirs = client.Read(other);
+      if (!on && !theirs.result.body.json().at("on").get<bool>()) return false;
+      Together all(client);
+      all.Expect(client, other, theirs);
+      all.Replace(client, own, mine.result.version, mine.result.born, {{"on", on}});
+      return all.Commit();
+    };
+    for (int done = 0; done < kRounds && --most_tries > 0;) {
+      if (!turn(false)) continue;
+      EXPECT_TRUE(client.Read(other).result.body.json().at("on").get<bool>()) << "both are away";
+      while (!turn(true) && --most_tries > 0) {
+      }
+      ++done;
+    }
+  };
+  {
+    const std::jthread one = StartThread([&] { leave_and_return(0); });
+    const std::jthread two = StartThread([&] { leave_and_return(1); });
+  }
+  EXPECT_GT(most_tries, 0);
+  for (const Key& name : names) {
+    const ReadOp read = things_.Read(name);
+    EXPECT_EQ(read.result.body.json(), Json({{"on", true}}));
+    EXPECT_EQ(read.result.version, 1 + 2 * kRounds) << "what was only expected has no new version";
+  }
+}
+
+TEST_P(Commits, AnExpectedDocumentTellsNoListener) {
+  things_.Insert("a", {{"n", 1}});
+  const ReadOp seen = things_.Read("a");
+  std::atomic<int> told = 0;
+  const auto watch = store().Watch(things_.collection(), [&](const LockHint&) { ++told; });
+  Together alone(things_);
+  alone.Expect(things_, "a", seen);
+  ASSERT_TRUE(alone.Commit());
+  EXPECT_EQ(told, 0);
+  EXPECT_EQ(things_.Read("a").result.released, seen.result.released);
 }
 
 struct Account {

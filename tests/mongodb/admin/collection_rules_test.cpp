@@ -96,7 +96,7 @@ TEST_F(CollectionRules, WhoseValidatorRefusesTheLocksFieldsAreRefused) {
   Run(R"({"create": "things", "validator": )" + schema + "}");
   EXPECT_THAT(Refusal(), AllOf(HasSubstr("additionalProperties"),
                                HasSubstr("add to its properties: lockTime, lockTtl"),
-                               HasSubstr("lockPassed")));
+                               HasSubstr("lockExpected")));
   Run(R"({"create": "both", "validator": {"$and": [{"n": 1}, )" + schema + "]}}");
   EXPECT_THAT(Refusal("both"), HasSubstr("additionalProperties"));
   Run(R"({"create": "warned", "validationAction": "warn", "validator": )" + schema + "}");

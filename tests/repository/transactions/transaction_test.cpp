@@ -419,6 +419,45 @@ TEST_P(TransactionTest, InsertsAloneInDoubtAreNotSentAgain) {
   EXPECT_EQ(Balance(9), 1);
 }
 
+/// It is unmoved, whether the others were written or not.
+TEST_P(TransactionTest, AnExpectedDocumentProvesNothingOfTheOthers) {
+  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter}) {
+    auto seen = accounts.Find(2).value();
+    const int before = seen->balance();
+    seen->Deposit(1);
+    Transaction transaction(manager);
+    transaction.Expect(accounts, accounts.Find(1).value()).Save(accounts, seen);
+    store->Inject({.kind = kind, .op = OpKind::kSave});
+    transaction.Commit();
+    EXPECT_EQ(Balance(2), before + 1);
+    EXPECT_EQ(Version(1, "accounts"), 1);
+    accounts.Save(seen);
+  }
+}
+
+TEST_P(TransactionTest, AnExpectationReadsItsSnapshotAtOnceAndNamesADocumentOnce) {
+  Transaction transaction(manager);
+  {
+    const auto seen = accounts.Find(1).value();
+    transaction.Expect(accounts, seen);
+    EXPECT_THROW(transaction.Expect(accounts, seen), std::invalid_argument);
+  }
+  transaction.Insert(orders, Order{"7", 30, {}}).Commit();
+  EXPECT_TRUE(orders.Find("7"));
+  Transaction alone(manager);
+  auto seen = accounts.Find(1).value();
+  alone.Expect(accounts, seen);
+  accounts.Save(seen);
+  try {
+    alone.Commit();
+    FAIL() << "it has changed";
+  } catch (const ConflictException& error) {
+    EXPECT_EQ(error.document()->key, Key(std::int64_t{1}));
+    EXPECT_EQ(error.expected(), 1);
+    EXPECT_EQ(error.found(), 2);
+  }
+}
+
 /// The first attempt may still be under way, and no later one can go through.
 TEST_P(TransactionTest, ARefusalAfterDoubtIsNotAskedForAgain) {
   auto from = accounts.Lock(1);

@@ -452,7 +452,7 @@ class PublicStage : public Stage {
   }
 
   void AddTransactions() {
-    Add("WHO commit release|save|erase|keep KEY ; insert|put KEY {FIELDS} ; remove KEY ; "
+    Add("WHO commit release|save|erase|keep KEY ; insert|put KEY {FIELDS} ; remove|expect KEY ; "
         "accept ID ; send {PAYLOAD} [order NAME]",
         [this](const Turn& turn) {
           Transaction transaction(ProcessOf(turn.actor).manager);
@@ -504,6 +504,8 @@ class PublicStage : public Stage {
       transaction.Save(process.documents, snapshot);
     } else if (verb == "remove") {
       transaction.Erase(process.documents, SnapshotOf(who));
+    } else if (verb == "expect") {
+      transaction.Expect(process.documents, SnapshotOf(who));
     } else if (verb == "keep") {
       transaction.Keep(NamedOf(who));
     } else if (verb == "release") {

@@ -197,6 +197,7 @@ class StoreStage : public Stage {
     add(SaveKind::kInsert, "WHO insert KEY [{BODY}]");
     add(SaveKind::kReplace, "WHO replace KEY v1 [{BODY}] [life N]");
     add(SaveKind::kErase, "WHO remove KEY [v1] [life N]");
+    add(SaveKind::kExpect, "WHO expect KEY v1 [life N]");
     AddOp<ReadOp>("WHO read KEY", [](ReadOp&, const Turn&, auto&) {});
     Add("batch WHO VERB ... ; WHO VERB ...",
         [this](const Turn& turn) { return Together(turn.words, false); });

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "doclock/detail/callable.h"
+#include "doclock/detail/codec.h"
+#include "doclock/lock_all.h"
+#include "doclock/locked.h"
+#include "doclock/transaction.h"
+
+/// @file
+/// The part of Update of several documents that is behind its overloads. Not for users.
+
+namespace doclock::detail {
+
+/// A document of an update of several.
+struct UpdatedDocument {
+  BindingPtr binding;
+  Key key;
+  Body initial;  ///< What a missing document is before the edit; none: it must exist.
+};
+
+/// What an edit is given of a document.
+struct EditedFrom {
+  Body body;
+  std::int64_t version = 0;
+};
+
+struct UpdateTogetherSpec {
+  std::vector<UpdatedDocument> documents;  ///< At least one.
+  /// Returns the new body of each document, and adds to the transaction. It may throw, and may be
+  /// called several times.
+  std::function<std::vector<Body>(const std::vector<EditedFrom>&, Transaction&)> edit;
+  std::optional<Duration> within;
+};
+DOCLOCK_EXPORT void UpdateTogether(const UpdateTogetherSpec&, std::stop_token);
+
+template <class Handle>
+UpdatedDocument ToUpdate(const LockTarget<Handle>& target) {
+  AcquireSpec spec = target.Spec({});
+  return {target.binding(), std::move(spec.key), std::move(spec.insert)};
+}
+
+/// On the heap, because T need not be movable.
+template <class T>
+std::unique_ptr<T> EntityOf(const UpdatedDocument& document, const EditedFrom& from) {
+  std::unique_ptr<T> entity(
+      new T(Codec<T>::Read(*document.binding->collection, document.key, from.body)));
+  ClearLockFields(*entity, from.version);
+  return entity;
+}
+template <class T>
+Body BodyOf(const UpdatedDocument& document, const EditedFrom& from, const T& entity) {
+  return Codec<T>::Over(*document.binding->collection, document.key, from.body, entity);
+}
+
+/// Keeps what the last call of an f returned.
+template <class R>
+struct LastResult {
+  std::optional<R> value;
+  template <class Call>
+  void Keep(const Call& call) {
+    value.reset();
+    value.emplace(call());
+  }
+  R Take() { return std::move(*value); }
+};
+template <>
+struct LastResult<void> {
+  template <class Call>
+  void Keep(const Call& call) {
+    call();
+  }
+  void Take() {}
+};
+
+/// Can f be called with these, and is its work done then?
+template <class F, class... A>
+struct JointEditCheck {
+  static_assert(CallableSomehow<F&, A...>,
+                "doclock: f cannot be called with the entities and a transaction. Write it as "
+                "[](A& a, B& b, doclock::Transaction& transaction) { ... }; for a list of keys as "
+                "[](std::vector<T*> entities, doclock::Transaction& transaction) { ... }");
+  static_assert(MarkedCheck<F&, A...>::value);
+  static_assert(FinishedCheck<ResultOf<F&, A...>>::value);
+  using Result = std::decay_t<ResultOf<F&, A...>>;
+};
+
+/// Updates the documents of these targets.
+template <class F, class... T>
+auto UpdateTargets(F& f, std::optional<Duration> within, std::stop_token stop,
+                   const LockTarget<Locked<T>>&... targets) {
+  LastResult<typename JointEditCheck<F, T&..., Transaction&>::Result> result;
+  UpdateTogetherSpec spec{{ToUpdate(targets)...}, {}, within};
+  const std::vector<UpdatedDocument>& documents = spec.documents;
+  spec.edit = [&](const std::vector<EditedFrom>& from, Transaction& transaction) {
+    std::size_t i = 0;
+    const auto next = [&] { return i++; };
+    // In braces they are evaluated in order.
+    const std::tuple<std::unique_ptr<T>...> entities{[&] {
+      const std::size_t at = next();
+      return EntityOf<T>(documents[at], from[at]);
+    }()...};
+    return std::apply(
+        [&](const std::unique_ptr<T>&... entity) {
+          result.Keep([&]() -> decltype(auto) { return std::invoke(f, *entity..., transaction); });
+          i = 0;
+          return std::vector<Body>{[&] {
+            const std::size_t at = next();
+            return BodyOf<T>(documents[at], from[at], *entity);
+          }()...};
+        },
+        entities);
+  };
+  UpdateTogether(spec, std::move(stop));
+  return result.Take();
+}
+
+/// Updates documents of one type.
+template <class T, class F>
+auto UpdateList(F& f, std::optional<Duration> within, std::stop_token stop,
+                std::vector<UpdatedDocument> documents) {
+  LastResult<typename JointEditCheck<F, std::vector<T*>, Transaction&>::Result> result;
+  UpdateTogetherSpec spec{std::move(documents), {}, within};
+  spec.edit = [&](const std::vector<EditedFrom>& from, Transaction& transaction) {
+    std::vector<std::unique_ptr<T>> entities;
+    std::vector<T*> given;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      given.push_back(entities.emplace_back(EntityOf<T>(spec.documents[i], from[i])).get());
+    }
+    result.Keep([&]() -> decltype(auto) { return std::invoke(f, std::move(given), transaction); });
+    std::vector<Body> bodies;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      bodies.push_back(BodyOf<T>(spec.documents[i], from[i], *entities[i]));
+    }
+    return bodies;
+  };
+  UpdateTogether(spec, std::move(stop));
+  return result.Take();
+}
+
+}  // namespace doclock::detail
