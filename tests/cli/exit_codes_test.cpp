@@ -65,6 +65,7 @@ TEST_F(ExitCodeTest, AreThoseOfTheManual) {
       {{"run", "--wait", "50ms", "job", "--", "true"}, 75},
       {{"-c", "locks", "run", "x", "--", "/etc/passwd"}, 126},
       {{"-c", "locks", "run", "x", "--", "/no/such/program"}, 127},
+      {{"-c", "locks", "run", "x", "--", "no-such-program-anywhere"}, 127},
       {{"run", "free", "--", "sh", "-c", "kill -TERM $$"}, 128 + SIGTERM},
   };
   for (const Case& one : cases) {

@@ -26,26 +26,6 @@ static_assert(!kIsCount<double> && !kIsCount<float> && !kIsCount<bool> && !kIsCo
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST(Filter, WithoutConditionsMatchesEverything) { EXPECT_TRUE(Filter{}.Matches(json::object())); }
-
-TEST(Filter, EqualComparesWithinOneType) {
-  const json body = {{"n", 1},    {"d", 1.0},     {"s", "1"},
-                     {"b", true}, {"z", nullptr}, {"o", {{"x", 2}}}};
-  EXPECT_TRUE(Filter{}.Equal("n", 1).Matches(body));
-  EXPECT_TRUE(Filter{}.Equal("n", 1.0).Matches(body));
-  EXPECT_TRUE(Filter{}.Equal("d", 1).Matches(body));
-  EXPECT_TRUE(Filter{}.Equal("o.x", 2).Matches(body));
-  EXPECT_TRUE(Filter{}.Equal("z", nullptr).Matches(body));
-  EXPECT_TRUE(Filter{}.Equal("missing", nullptr).Matches(body));
-  EXPECT_TRUE(Filter{}.Equal("o.missing", nullptr).Matches(body));
-  EXPECT_TRUE(Filter{}.Equal("n.deeper", nullptr).Matches(body));
-  EXPECT_FALSE(Filter{}.Equal("n", "1").Matches(body));
-  EXPECT_FALSE(Filter{}.Equal("s", 1).Matches(body));
-  EXPECT_FALSE(Filter{}.Equal("b", 1).Matches(body));
-  EXPECT_FALSE(Filter{}.Equal("n", true).Matches(body));
-  EXPECT_FALSE(Filter{}.Equal("o", nullptr).Matches(body));
-}
-
 TEST(Filter, TakesAKeyAsAValue) {
   const ObjectId id{{1, 2, 3}};
   const Uuid uuid{4, 5, 6};
@@ -59,37 +39,6 @@ TEST(Filter, TakesAKeyAsAValue) {
   EXPECT_TRUE(Filter{}
                   .Equal("k", {{"$date", {{"$numberLong", "5"}}}})
                   .Matches({{"k", {{"$date", {{"$numberLong", "5"}}}}}}));
-}
-
-TEST(Filter, NotEqualIsTheOppositeOfEqual) {
-  const json body = {{"n", 1}, {"z", nullptr}};
-  EXPECT_FALSE(Filter{}.NotEqual("n", 1).Matches(body));
-  EXPECT_TRUE(Filter{}.NotEqual("n", 2).Matches(body));
-  EXPECT_TRUE(Filter{}.NotEqual("n", "1").Matches(body));
-  EXPECT_TRUE(Filter{}.NotEqual("missing", 1).Matches(body));
-  EXPECT_FALSE(Filter{}.NotEqual("missing", nullptr).Matches(body));
-  EXPECT_FALSE(Filter{}.NotEqual("z", nullptr).Matches(body));
-  EXPECT_TRUE(Filter{}.NotEqual("n", nullptr).Matches(body));
-}
-
-TEST(Filter, RangesHoldOnlyWithinOneType) {
-  const json body = {{"n", 5}, {"s", "m"}, {"b", false}, {"z", nullptr}};
-  EXPECT_TRUE(Filter{}.Less("n", 6).Greater("n", 4).AtMost("n", 5).AtLeast("n", 5).Matches(body));
-  EXPECT_FALSE(Filter{}.Less("n", 5).Matches(body));
-  EXPECT_FALSE(Filter{}.Greater("n", 5).Matches(body));
-  EXPECT_TRUE(Filter{}.Less("s", "n").AtLeast("s", "m").Matches(body));
-  EXPECT_TRUE(Filter{}.Less("b", true).Matches(body));
-  EXPECT_FALSE(Filter{}.Less("s", 7).Matches(body));
-  EXPECT_FALSE(Filter{}.Greater("s", 7).Matches(body));
-  EXPECT_FALSE(Filter{}.Less("missing", 7).Matches(body));
-  EXPECT_FALSE(Filter{}.AtMost("z", nullptr).Matches(body));
-  EXPECT_FALSE(Filter{}.AtMost("missing", nullptr).Matches(body));
-}
-
-TEST(Filter, AllConditionsMustHold) {
-  const Filter filter = Filter{}.Equal("a", 1).Equal("b", 2);
-  EXPECT_TRUE(filter.Matches({{"a", 1}, {"b", 2}}));
-  EXPECT_FALSE(filter.Matches({{"a", 1}, {"b", 3}}));
 }
 
 TEST(Filter, RefusesBadArguments) {

@@ -22,8 +22,13 @@ class Pairs : public Observer {
   void OnWaiting(const LockEvent&) override { ++waiting, Check(); }
   void OnWaitEnded(const LockEvent&) override { ++waited, Check(); }
   void OnMissed(std::uint64_t calls) override { missed += calls; }
+  void OnLost(const LockEvent&) override { ++lost; }
+  void OnReleased(const LockEvent&, nanoseconds) override {
+    if (at_release) std::exchange(at_release, nullptr)();
+  }
 
-  int granted = 0, ended = 0, waiting = 0, waited = 0;
+  std::function<void()> at_release;
+  int granted = 0, ended = 0, waiting = 0, waited = 0, lost = 0;
   std::uint64_t missed = 0;
 
  private:
@@ -186,6 +191,25 @@ TEST_F(ObserverPairsTest, ASearchWaitsToo) {
   ExpectEnded(0, 1);
 }
 
+TEST_F(ObserverPairsTest, AReleaseEndsWhatRenewalsSay) {
+  Grant held = Lock("a", {.ttl = 9s});
+  BeforeReply(OpKind::kRenew, [&] { ASSERT_FALSE(Discard(held)); });
+  clock->Advance(30s);
+  EXPECT_EQ(told->lost, 0);
+  ExpectEnded(1);
+}
+
+TEST_F(ObserverPairsTest, TheObserverMayCallTheLibrary) {
+  told->at_release = [this] {
+    Grant audit = Lock("audit");
+    EXPECT_FALSE(ReleaseWith(audit, {{"n", 9}}));
+  };
+  Grant held = Lock("a");
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  ExpectEnded(2);
+  EXPECT_EQ(Stored("audit").body.json()["n"], 9);
+}
+
 /// The engine releases a lock that came after its caller had gone.
 TEST_F(ObserverPairsTest, AGrantThatCameTooLateForItsCallerDoesNotEnd) {
   store->lanes = 4;
@@ -262,8 +286,7 @@ TEST_F(PairsOnAFailingRuntimeTest, AHandleEndsWhoseReleaseWasInterrupted) {
   Strike(Fault::Kind::kLostBefore, OpKind::kWrite, 1);
   failing->on_schedule = []() -> Runtime::TimerId { throw std::runtime_error("no timer"); };
   const FailurePtr failure = Discard(granted.grant);
-  ASSERT_TRUE(failure) << "interrupted between two attempts";
-  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  EXPECT_EQ(CodeOf(failure), Errc::kInDoubt) << "interrupted between two attempts";
   failing->on_schedule = nullptr;
   EXPECT_FALSE(LeaseHeld(*granted.grant.lease));
   ExpectEnded(1);

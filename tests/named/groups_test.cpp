@@ -56,30 +56,22 @@ TEST_P(GroupsTest, ReleaseGroupTellsHowTheLocksWere) {
 
 TEST_P(GroupsTest, AFailedReleaseIsNeverReportedAsSuccess) {
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .key = Key("b")});
-  try {
-    (void)others.Admin().ReleaseGroup("g");
-    FAIL();
-  } catch (const GroupException& error) {
-    EXPECT_THAT(NamesOf(error.done()), ElementsAre("c", "a"));
-    ASSERT_EQ(error.failed().size(), 1U);
-    EXPECT_EQ(error.failed()[0].lock.name, "b");
-    EXPECT_EQ(error.failed()[0].code, Errc::kUnavailable);
-    EXPECT_THAT(error.what(), HasSubstr("'b'"));
-  }
+  const auto error = ThrownBy<GroupException>([&] { (void)others.Admin().ReleaseGroup("g"); });
+  EXPECT_THAT(NamesOf(error.done()), ElementsAre("c", "a"));
+  ASSERT_EQ(error.failed().size(), 1U);
+  EXPECT_EQ(error.failed()[0].lock.name, "b");
+  EXPECT_EQ(error.failed()[0].code, Errc::kUnavailable);
+  EXPECT_THAT(error.what(), HasSubstr("'b'"));
   EXPECT_FALSE(IsFree("b"));
   EXPECT_TRUE(IsFree("a"));
 }
 
 TEST_P(GroupsTest, AFailedRenewalIsNeverReportedAsSuccess) {
   store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kRenew, .key = Key("b")});
-  try {
-    (void)others.Admin().RenewGroup("g");
-    FAIL();
-  } catch (const GroupException& error) {
-    EXPECT_THAT(NamesOf(error.done()), UnorderedElementsAre("a", "c"));
-    ASSERT_EQ(error.failed().size(), 1U);
-    EXPECT_EQ(error.failed()[0].code, Errc::kInDoubt);
-  }
+  const auto error = ThrownBy<GroupException>([&] { (void)others.Admin().RenewGroup("g"); });
+  EXPECT_THAT(NamesOf(error.done()), UnorderedElementsAre("a", "c"));
+  ASSERT_EQ(error.failed().size(), 1U);
+  EXPECT_EQ(error.failed()[0].code, Errc::kInDoubt);
 }
 
 }  // namespace

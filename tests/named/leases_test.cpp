@@ -80,24 +80,6 @@ TEST_P(NamedLeaseTest, ASlowRenewalInTheBackgroundDoesNotDelayTheLoss) {
   store->OnExecute({});
 }
 
-TEST_P(NamedLeaseTest, ABatchOfRenewalsExtendsOnlyWhatIsOnesOwn) {
-  std::vector<HeldLock> mine;
-  for (int i = 0; i < 20; ++i) mine.push_back(jobs.Acquire(std::to_string(i), {.ttl = 10s}));
-  StealLock(*store, "jobs", "7");
-  std::size_t most = 0;
-  store->OnExecute([&](auto ops) { most = std::max(most, ops.size()); });
-  clock->Advance(5s);
-  store->OnExecute({});
-  EXPECT_EQ(most, 20U) << "all in one call";
-  EXPECT_FALSE(IsFree("7")) << "the thief's lock is untouched";
-  clock->Advance(1min);
-  EXPECT_TRUE(IsFree("7")) << "and no renewal extended it";
-  for (const HeldLock& lock : mine) {
-    EXPECT_EQ(lock.held(), lock.name() != "7") << lock.name();
-    EXPECT_EQ(lock.lost().stop_requested(), lock.name() == "7") << lock.name();
-  }
-}
-
 TEST_P(NamedLeaseTest, ALossIsSeenByLaterCallers) {
   std::stop_token later, never;
   {

@@ -150,12 +150,7 @@ TEST_P(SharedLockTest, AMutexHasALimitOfThoseWhoShare) {
 TEST_P(SharedLockTest, OneThreadCannotHaveItTwice) {
   SharedNamedMutex mutex = jobs.SharedMutex("a");
   const auto expect_refused = [](auto lock) {
-    try {
-      lock();
-      FAIL();
-    } catch (const std::system_error& error) {
-      EXPECT_EQ(error.code(), std::errc::resource_deadlock_would_occur);
-    }
+    EXPECT_EQ(ThrownBy<std::system_error>(lock).code(), std::errc::resource_deadlock_would_occur);
   };
   {
     const std::shared_lock reader(mutex);

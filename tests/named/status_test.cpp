@@ -111,17 +111,6 @@ TEST_P(StatusTest, PurgeDoesTheSameWithItsIndex) {
   live.Release();
 }
 
-TEST_P(StatusTest, PurgeLeavesTheLiveLocksOfAGroupWithAnExpiredOne) {
-  auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false, .group = "g"});
-  auto live = jobs.Acquire("live", {.ttl = 1h, .renew = false, .group = "g"});
-  auto share = jobs.Acquire("share", {.ttl = 1h, .group = "g", .mode = LockMode::kShared});
-  clock->Advance(2s);
-  EXPECT_EQ(jobs.Admin().Purge().expired, 1);
-  EXPECT_THAT(Names({.group = "g"}), ElementsAre("live", "share"));
-  live.Release();
-  share.Release();
-}
-
 TEST_P(StatusTest, ALockMakesNoDocumentBesidesItsOwn) {
   auto lock = jobs.Acquire("a", {.ttl = 10s});
   EXPECT_FALSE(jobs.TryAcquire("a", {.wait = 1s}));
@@ -251,18 +240,6 @@ TEST_P(StatusTest, ARepositoryShowsAndBreaksLocksOfItsKeysAndLeavesTheirBodies) 
   EXPECT_EQ(body, (nlohmann::json{{"n", 7}}));
   EXPECT_EQ(CodeOf([&] { (void)numbers.Admin().Break(42); }), Errc::kNotOwner);
   EXPECT_EQ(CodeOf([&] { (void)numbers.Admin().Break(43); }), Errc::kNotFound);
-}
-
-TEST_P(StatusTest, TheHolderDoesNotTakeABreakForItsOwnRelease) {
-  auto lock = jobs.Acquire("a");
-  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite});
-  bool once = false;
-  store->OnExecute([&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kRead || std::exchange(once, true)) return;
-    LockProvider(AnotherManager(), "jobs").Admin().Break("a");
-  });
-  EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kInDoubt);
-  store->OnExecute({});
 }
 
 TEST_P(StatusTest, BreakSaysWhyNot) {

@@ -25,19 +25,10 @@ class NamedWaitTest : public NamedTest {
     return {
         {"Acquire", [&](Duration wait) { (void)jobs.Acquire("a", {.wait = wait}); }},
         {"TryAcquire", [&](Duration wait) { (void)jobs.TryAcquire("a", {.wait = wait}); }},
-        {"share",
-         [&](Duration wait) {
-           (void)jobs.Acquire("a", {.wait = wait, .mode = LockMode::kShared});
-         }},
+        {"share", [&](Duration wait) { (void)jobs.Acquire("a", Share(wait)); }},
         {"With", [&](Duration wait) { jobs.With("a", [] {}, {.wait = wait}); }},
-        {"AcquireAll",
-         [&](Duration wait) {
-           (void)jobs.AcquireAll({"0", "a"}, {.wait = wait});
-         }},
-        {"TryAcquireAll",
-         [&](Duration wait) {
-           (void)jobs.TryAcquireAll({"0", "a"}, {.wait = wait});
-         }},
+        {"AcquireAll", [&](Duration wait) { (void)jobs.AcquireAll(both, {.wait = wait}); }},
+        {"TryAcquireAll", [&](Duration wait) { (void)jobs.TryAcquireAll(both, {.wait = wait}); }},
         {"NamedMutex", [&](Duration wait) { (void)jobs.Mutex("a").try_lock_for(wait.ms()); }},
         {"RecursiveNamedMutex",
          [&](Duration wait) { (void)jobs.RecursiveMutex("a").try_lock_for(wait.ms()); }},
@@ -47,6 +38,8 @@ class NamedWaitTest : public NamedTest {
          [&](Duration wait) { (void)jobs.SharedMutex("a").try_lock_shared_for(wait.ms()); }},
     };
   }
+  static LockOptions Share(Duration wait) { return {.wait = wait, .mode = LockMode::kShared}; }
+  const std::vector<std::string> both{"0", "a"};
   /// The outcome of an attempt, and its duration by the clock.
   struct Outcome {
     std::optional<Errc> code;

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <functional>
 
-#include "doclock/open_store.h"
 #include "repository/support/harness.h"
 
 #if DOCLOCK_WITH_SQLITE
@@ -24,12 +23,7 @@ using BadOptions = std::vector<BadOption>;
 
 void ExpectRefused(const BadOptions& rows) {
   for (const auto& [named, act] : rows) {
-    try {
-      act();
-      ADD_FAILURE() << named << " was taken";
-    } catch (const std::invalid_argument& error) {
-      EXPECT_THAT(error.what(), ::testing::HasSubstr(named));
-    }
+    EXPECT_THAT(act, ::testing::ThrowsMessage<std::invalid_argument>(::testing::HasSubstr(named)));
   }
 }
 
@@ -182,35 +176,6 @@ void AddSqliteOptions(BadOptions& rows) {
 }
 #endif
 
-void AddUrls(BadOptions& rows) {
-  std::vector<std::pair<std::string, std::string>> bad = {
-      {"scheme", ""},
-      {"scheme", "memory"},
-      {"scheme", "redis://host/db"},
-      {"memory:", "memory:path"},
-      {"memory:", "memory:?sync=off"},
-  };
-#if DOCLOCK_WITH_SQLITE
-  bad.insert(bad.end(), {
-                            {"path", "sqlite:"},
-                            {"\"colour\"", "sqlite:/never/made.db?colour=red"},
-                            {"sync", "sqlite:/never/made.db?sync=fast"},
-                            {"sync", "sqlite:/never/made.db?sync"},
-                            {"sync", "sqlite:/never/made.db?sync=off&sync=off"},
-                            {"create", "sqlite:/never/made.db?create=yes"},
-                            {"local_only", "sqlite:/never/made.db?local_only=1"},
-                            {"busy_timeout_ms", "sqlite:/never/made.db?busy_timeout_ms=0"},
-                            {"busy_timeout_ms", "sqlite:/never/made.db?busy_timeout_ms=60001"},
-                            {"busy_timeout_ms", "sqlite:/never/made.db?busy_timeout_ms=1e3"},
-                            {"max_pages", "sqlite:/never/made.db?max_pages=-1"},
-                            {"max_pages", "sqlite:/never/made.db?max_pages=4294967295"},
-                        });
-#endif
-  for (const auto& [named, url] : bad) {
-    rows.push_back({named, [wrong = url] { OpenStore(wrong); }});
-  }
-}
-
 TEST_P(OptionsTest, EveryBadValueIsRefusedByNameBeforeAnythingIsSent) {
   sagas.Insert(Saga{"42"});
   BadOptions rows;
@@ -219,7 +184,6 @@ TEST_P(OptionsTest, EveryBadValueIsRefusedByNameBeforeAnythingIsSent) {
   AddLockFieldNames(rows, manager);
   AddManagerOptions(rows, store, clock->runtime());
   AddIndexes(rows, sagas);
-  AddUrls(rows);
 #if DOCLOCK_WITH_SQLITE
   AddSqliteOptions(rows);
 #endif

@@ -255,19 +255,6 @@ TEST_F(QueueRules, AnEntryThatEndsTooLateCountsForNothing) {
   EXPECT_FALSE(entry.IsLive(kNow));
 }
 
-/// The lock was freed for the share, which does not come.
-TEST_F(QueueRules, AShareThatLeavesAFreeLockPassesItOn) {
-  LockState state;
-  state.version = kVersion;
-  state.queue = {WriterEntry(kEntries[0], kNow + seconds(1)),
-                 WriterEntry(kEntries[1], kNow + seconds(1))};
-  state.queue.front().mode = LockMode::kShared;
-  WriteOp op = Write(WriteKind::kLeave, kEntries[0]);
-  rules::Write(op, state, kNow);
-  EXPECT_TRUE(state.IsHeldBy(kEntries[1]));
-  EXPECT_EQ(op.result.version, kVersion + 1);
-}
-
 TEST_F(QueueRules, AReleaseDropsTheEntriesThatAreOver) {
   LockState state;
   state.lock_id = kHolder;
@@ -276,31 +263,6 @@ TEST_F(QueueRules, AReleaseDropsTheEntriesThatAreOver) {
   WriteOp op = Write(WriteKind::kRelease, kHolder);
   rules::Write(op, state, kNow);
   EXPECT_TRUE(state.queue.empty());
-}
-
-TEST_F(QueueRules, AFullQueueTakesNoMore) {
-  LockState state;
-  state.version = kVersion;
-  state.lock_id = kHolder;
-  state.lease = {kNow, kTtl};
-  for (int i = 0; i < static_cast<int>(kMaxQueueEntries); ++i) {
-    AcquireOp op = Attempt(IdOf(100 + i), seconds(3));
-    Acquire(op, state, kNow);
-    EXPECT_TRUE(op.result.queued);
-    EXPECT_EQ(op.result.ahead, i);
-  }
-  AcquireOp late = Attempt(kFresh, seconds(3));
-  Acquire(late, state, kNow);
-  EXPECT_FALSE(late.result.queued);
-  EXPECT_EQ(late.result.ahead, 64);
-  EXPECT_EQ(state.queue.size(), 64U);
-  AcquireOp known = Attempt(IdOf(100 + 63), seconds(3));
-  Acquire(known, state, kNow);
-  EXPECT_TRUE(known.result.queued) << "one that stands there keeps its place";
-  AcquireOp later = Attempt(kFresh, seconds(3));
-  Acquire(later, state, kNow + seconds(3));
-  EXPECT_TRUE(later.result.queued) << "the others are over";
-  EXPECT_EQ(state.queue.size(), 1U);
 }
 
 TEST_F(QueueRules, AnAttemptThatHoldsTheLockAlreadyChangesNothing) {
@@ -606,57 +568,6 @@ TEST_F(QueueRules, AShareThatIsThereAlreadyChangesNothing) {
   });
 }
 
-TEST_F(QueueRules, AShareUnderAnIdThatIsThereLeavesNoEntryIfItDoesNotWait) {
-  LockState state;
-  AcquireOp first = Share(kFresh, seconds(0), 2);
-  first.request.grant.min_hold = {};
-  Acquire(first, state, kNow, kInstance);
-  AcquireOp again = Share(kFresh, seconds(0), 2);
-  Acquire(again, state, kNow, kInstance);
-  EXPECT_EQ(again.status, OpStatus::kFailed);
-  EXPECT_TRUE(state.queue.empty());
-}
-
-TEST_F(QueueRules, AShareIsToldWhenTheWritersBeforeItAreOver) {
-  LockState state;
-  AcquireOp first = Share(kHolder, seconds(0), 2);
-  first.request.grant.min_hold = {};
-  Acquire(first, state, kNow, kInstance);
-  state.queue = {WriterEntry(kEntries[0], kNow + seconds(3)),
-                 WriterEntry(kEntries[1], kNow + seconds(1))};
-  AcquireOp op = Share(kFresh, seconds(5), 2);
-  Acquire(op, state, kNow, kInstance);
-  ASSERT_EQ(op.status, OpStatus::kBusy);
-  EXPECT_EQ(op.detail->remaining, seconds(3));
-  AcquireOp later = Share(kFresh, seconds(5), 2);
-  Acquire(later, state, kNow + seconds(3), kInstance);
-  EXPECT_EQ(later.status, OpStatus::kDone);
-}
-
-TEST_F(QueueRules, AShareIsToldWhenTheFirstOfThoseThatTakeItsRoomIsOver) {
-  const auto reader = [](const Uuid& id, seconds left) {
-    QueueEntry entry = WriterEntry(id, kNow + left);
-    entry.mode = LockMode::kShared;
-    return entry;
-  };
-  LockState state;
-  state.queue = {reader(kEntries[0], seconds(2)), reader(kEntries[1], seconds(4))};
-  AcquireOp op = Share(kFresh, seconds(5), 2);
-  Acquire(op, state, kNow, kInstance);
-  ASSERT_EQ(op.status, OpStatus::kBusy);
-  EXPECT_EQ(op.detail->remaining, seconds(2));
-  AcquireOp held = Share(kHolder, seconds(0), kMaxHolders);
-  held.request.grant.min_hold = {};
-  LockState shared;
-  Acquire(held, shared, kNow, kInstance);
-  shared.queue = {reader(kEntries[0], seconds(1))};
-  ASSERT_GT(shared.lease.Left(kNow), seconds(1));
-  AcquireOp behind = Share(kFresh, seconds(5), 2);
-  Acquire(behind, shared, kNow, kInstance);
-  ASSERT_EQ(behind.status, OpStatus::kBusy);
-  EXPECT_EQ(behind.detail->remaining, seconds(1)) << "the entry, not the share that is held";
-}
-
 /// Waiters are granted the lock in the order of their entries, whoever acts.
 TEST_F(QueueRules, NoLiveWaiterIsSkipped) {
   ForEachQueuedState([&](const LockState& before) {
@@ -686,25 +597,6 @@ TEST_F(QueueRules, NoLiveWaiterIsSkipped) {
   });
 }
 
-TEST_F(QueueRules, ARenewalEndsTheProbation) {
-  LockState state;
-  state.version = kVersion;
-  state.lock_id = kHolder;
-  state.lease = {kNow - seconds(1), kTtl};
-  AcquireOp waiter = Attempt(kFresh, seconds(3));
-  waiter.request.grant.min_hold = {};
-  Acquire(waiter, state, kNow);
-  WriteOp release = Write(WriteKind::kRelease, kHolder);
-  rules::Write(release, state, kNow);
-  ASSERT_TRUE(state.IsHeldBy(kFresh));
-  EXPECT_EQ(state.lease.End(), kNow + kProbation);
-  RenewOp renew(collection_, key_);
-  renew.request.lock_id = kFresh;
-  renew.request.ttl = kTtl;
-  Renew(renew, state, kNow + seconds(1));
-  EXPECT_EQ(state.lease.End(), kNow + seconds(1) + kTtl);
-}
-
 TEST_F(QueueRules, ListsShowWhoWaits) {
   ForEachQueuedState([&](const LockState& before) {
     std::vector<LockRow> rows;
@@ -715,34 +607,6 @@ TEST_F(QueueRules, ListsShowWhoWaits) {
       EXPECT_EQ(row.next.name, live.empty() ? "" : "waiter");
     }
   });
-}
-
-/// Two writers that always wait pass the lock to each other. So it is never free. A reader, who
-/// asks after each hand-over, has its turn after those who were there before it.
-TEST_F(QueueRules, AReaderIsPassedByNoMoreWritersThanWereBeforeIt) {
-  LockState state;
-  state.born = kBorn;
-  AcquireOp first = Attempt(kHolder, seconds(3));
-  first.request.grant.min_hold = {};
-  Acquire(first, state, kNow, kInstance);
-  ASSERT_EQ(first.status, OpStatus::kDone);
-  Uuid waiter = kOther;
-  int passed = 0;
-  for (; passed < 10; ++passed) {
-    AcquireOp writer = Attempt(waiter, seconds(3));
-    writer.request.grant.min_hold = {};
-    Acquire(writer, state, kNow, kInstance);
-    AcquireOp reader = Attempt(kFresh, seconds(3));
-    reader.request.grant.min_hold = {};
-    reader.request.grant.mode = LockMode::kShared;
-    reader.request.grant.max_holders = 2;
-    Acquire(reader, state, kNow, kInstance + 1);
-    if (reader.status == OpStatus::kDone || state.LiveShare(kFresh, kNow) != nullptr) break;
-    waiter = state.lock_id;
-    WriteOp release = Write(WriteKind::kRelease, waiter);
-    rules::Write(release, state, kNow);
-  }
-  EXPECT_LE(passed, 2);
 }
 
 }  // namespace

@@ -38,66 +38,6 @@ class FaultyStoreTest : public ::testing::Test {
   const Key key_{"42"};  // operations point at their key
 };
 
-TEST_F(FaultyStoreTest, WithoutFaultsItIsTheInnerStore) {
-  EXPECT_EQ(Acquire("42"), OpStatus::kDone);
-  EXPECT_EQ(Acquire("42"), OpStatus::kBusy);
-  EXPECT_EQ(store_.traits().immediate, inner_->traits().immediate);
-  EXPECT_EQ(store_.Find("things").get(), &things_.collection());
-  StealLock(store_, "things", "42");
-  ExpireLock(store_, "things", "42");
-  EXPECT_EQ(things_.Purge(), 1);
-  EXPECT_EQ(things_.Query(Filter()).size(), 1U);
-  things_.EnsureIndex({{"a"}, false});
-}
-
-TEST_F(FaultyStoreTest, AnErrorBeforeHasNoEffect) {
-  store_.Inject({.kind = Kind::kErrorBefore});
-  AcquireOp op = AcquireOf(key_);
-  things_.Execute(op);
-  ASSERT_EQ(op.status, OpStatus::kFailed);
-  EXPECT_EQ(op.detail->code, Errc::kUnavailable);
-  EXPECT_FALSE(Exists("42"));
-  EXPECT_EQ(Acquire("42"), OpStatus::kDone);
-}
-
-TEST_F(FaultyStoreTest, ARefusalHasNoEffect) {
-  store_.Inject({.kind = Kind::kRefused});
-  AcquireOp op = AcquireOf(key_);
-  things_.Execute(op);
-  ASSERT_EQ(op.status, OpStatus::kFailed);
-  EXPECT_EQ(op.detail->code, Errc::kRefused);
-  EXPECT_FALSE(Exists("42"));
-}
-
-TEST_F(FaultyStoreTest, ALostRequestIsInDoubtWithoutEffect) {
-  store_.Inject({.kind = Kind::kLostBefore});
-  EXPECT_EQ(Acquire("42"), OpStatus::kInDoubt);
-  EXPECT_FALSE(Exists("42"));
-}
-
-TEST_F(FaultyStoreTest, ALostReplyIsInDoubtWithEffect) {
-  store_.Inject({.kind = Kind::kLostAfter});
-  AcquireOp op = AcquireOf(key_);
-  things_.Execute(op);
-  ASSERT_EQ(op.status, OpStatus::kInDoubt);
-  EXPECT_EQ(op.result.version, 0) << "the caller must not see what it was not told";
-  EXPECT_FALSE(op.result.body);
-  EXPECT_TRUE(Exists("42"));
-}
-
-TEST_F(FaultyStoreTest, ALateEffectComesWhenItIsReleased) {
-  store_.Inject({.kind = Kind::kLate, .times = 2});
-  {
-    const Key key("42");
-    EXPECT_EQ(Acquire(key), OpStatus::kInDoubt);
-    EXPECT_EQ(Acquire(key), OpStatus::kInDoubt);
-  }
-  EXPECT_FALSE(Exists("42"));
-  EXPECT_EQ(store_.ReleaseLate(), 2);
-  EXPECT_TRUE(Exists("42"));
-  EXPECT_EQ(store_.ReleaseLate(), 0);
-}
-
 TEST_F(FaultyStoreTest, ALateHandOverKeepsItsGrant) {
   AcquireOp grant = AcquireOf(key_);
   things_.Execute(grant);
@@ -138,14 +78,6 @@ TEST_F(FaultyStoreTest, AThrowHasNoEffectOnTheWholeBatch) {
   EXPECT_FALSE(Exists("2"));
 }
 
-TEST_F(FaultyStoreTest, AFaultStrikesOnlyWhatItNames) {
-  store_.Inject({.kind = Kind::kErrorBefore, .op = OpKind::kAcquire, .key = Key("2")});
-  EXPECT_EQ(Acquire("1"), OpStatus::kDone);
-  EXPECT_EQ(things_.Read("2").status, OpStatus::kMissing);
-  EXPECT_EQ(Acquire("2"), OpStatus::kFailed);
-  EXPECT_EQ(Acquire("2"), OpStatus::kDone);
-}
-
 TEST_F(FaultyStoreTest, AFaultSpoilsNoNeighbourInTheBatch) {
   store_.Inject({.kind = Kind::kLostBefore, .key = Key("2")});
   const Key one("1"), two("2"), three("3");
@@ -170,20 +102,6 @@ TEST_F(FaultyStoreTest, HealingForgetsFaults) {
   EXPECT_EQ(Acquire("1"), OpStatus::kFailed);
   store_.Heal();
   EXPECT_EQ(Acquire("1"), OpStatus::kDone);
-}
-
-TEST_F(FaultyStoreTest, ItCountsWhatItSees) {
-  store_.Inject({.kind = Kind::kErrorBefore});
-  Acquire("1");
-  Acquire("1");
-  things_.Read("1");
-  EXPECT_EQ(store_.Count(OpKind::kAcquire), 2);
-  EXPECT_EQ(store_.Count(OpKind::kRead), 1);
-  EXPECT_EQ(store_.Count(OpKind::kSave), 0);
-  EXPECT_EQ(store_.Calls(), 3);
-  store_.Reset();
-  EXPECT_EQ(store_.Count(OpKind::kAcquire), 0);
-  EXPECT_EQ(store_.Calls(), 0);
 }
 
 TEST_F(FaultyStoreTest, AHookSeesEachCallBeforeItIsExecuted) {

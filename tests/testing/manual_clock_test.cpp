@@ -28,14 +28,6 @@ class ManualClockTest : public ::testing::Test {
 
 using Notes = std::vector<std::string>;
 
-TEST_F(ManualClockTest, StandsStillByItself) {
-  EXPECT_EQ(clock_.Now(), start_);
-  EXPECT_EQ(runtime_->Now(), start_);
-  clock_.Advance(1s);
-  EXPECT_EQ(clock_.Now(), start_ + 1s);
-  EXPECT_EQ(runtime_->Now(), start_ + 1s);
-}
-
 TEST_F(ManualClockTest, RunsQueuedTasksInOrderAndNotBeforeItIsAsked) {
   runtime_->Post(Note("post"));
   runtime_->Work(Note("work"));
@@ -76,30 +68,6 @@ TEST_F(ManualClockTest, ForgetsCancelledTimers) {
   runtime_->Cancel(0);
   clock_.Advance(2s);
   EXPECT_EQ(notes_, Notes{});
-}
-
-TEST_F(ManualClockTest, AJumpRunsNothingAndWhatFellDueComesLate) {
-  runtime_->Schedule(In(1s), Note("late"));
-  clock_.Jump(5s);
-  EXPECT_EQ(notes_, Notes{});
-  EXPECT_EQ(clock_.Now(), start_ + 5s);
-  clock_.RunPending();
-  EXPECT_EQ(notes_, Notes{"late"});
-  EXPECT_EQ(clock_.Now(), start_ + 5s);
-}
-
-TEST_F(ManualClockTest, DelayedWorkBeginsLater) {
-  clock_.DelayWork(3s);
-  runtime_->Work(Note("work"));
-  runtime_->Post(Note("post"));
-  clock_.Advance(2s);
-  EXPECT_EQ(notes_, Notes{"post"});
-  clock_.Advance(1s);
-  EXPECT_EQ(notes_, (Notes{"post", "work"}));
-  clock_.DelayWork({});
-  runtime_->Work(Note("at once"));
-  clock_.RunPending();
-  EXPECT_EQ(notes_.back(), "at once");
 }
 
 TEST_F(ManualClockTest, AWaitRunsTasksBeforeItMovesTime) {

@@ -40,17 +40,6 @@ class MongodbRunTest : public CliTest {
   mongo_test::Database database_{mongo_test::SetUri()};
 };
 
-TEST_F(MongodbRunTest, HoldsTheLockWhileTheCommandRunsAndNoLonger) {
-  Holding run(*this, {"--owner", "me", "job"});
-  const Ended busy = Doclock({"run", "job", "--", "true"});
-  EXPECT_EQ(busy.code, 75);
-  EXPECT_THAT(busy.err, HasSubstr("me ("));
-  std::ofstream(folder / "go").put('x');
-  EXPECT_EQ(run.Wait().code, 0);
-  EXPECT_EQ(Doclock({"run", "job", "--", "sh", "-c", "exit 42"}).code, 42);
-  EXPECT_EQ(Doclock({"run", "job", "--", "/no/such/program"}).code, 127);
-}
-
 #ifdef DOCLOCK_MODULE
 TEST_F(MongodbRunTest, LoadsTheModuleAndLeavesTheEnvironmentAlone) {
   const std::string script =
@@ -62,16 +51,6 @@ TEST_F(MongodbRunTest, LoadsTheModuleAndLeavesTheEnvironmentAlone) {
   EXPECT_THAT(ended.out, Not(HasSubstr("MONGOC_DISABLE_SHM")));
 }
 #endif
-
-TEST_F(MongodbRunTest, ANextOneThatWaitsStartsWhenTheFirstEnds) {
-  Holding first(*this, {"--ttl", "1h", "job"});
-  Program second(Run({"--wait", "1m", "job"}, LookingAtStayer()), {store});
-  std::ofstream(folder / "go").put('x');
-  const Ended ended = second.Wait();
-  EXPECT_EQ(ended.code, 0);
-  EXPECT_EQ(ended.out, "alone\n");
-  EXPECT_EQ(first.Wait().code, 0);
-}
 
 TEST_F(MongodbRunTest, KillingItKillsTheCommandAndTheNextStartsWhenTheLeaseEnds) {
   Holding run(*this, {"--ttl", "3s", "job"});
@@ -111,23 +90,6 @@ TEST_F(MongodbRunTest, StatusTellsTheFenceOfEachShareAndOfANamedLock) {
   EXPECT_THAT(ended.out, ::testing::AllOf(HasSubstr("\"fence\":1"), HasSubstr("\"fence\":2")));
   std::ofstream(folder / "go").put('x');
   EXPECT_EQ(run.Wait().code, 0);
-}
-
-TEST_F(MongodbRunTest, KeysOfEachTypeAreLookedAtAndBroken) {
-  const std::string oid = "0123456789abcdef01234567";
-  ASSERT_EQ(Doclock({"put", "--key-type=oid", "sagas", oid}, R"({"n":1})").code, 0);
-  const std::string editor = folder / "editor";
-  std::ofstream(editor) << "#!/bin/sh\ntouch '" << (folder / "here") << "'\nwhile ! [ -e '"
-                        << (folder / "go") << "' ]; do sleep 0.01; done\necho {} > \"$1\"\n";
-  std::filesystem::permissions(editor, std::filesystem::perms::owner_all);
-  Program edit(Command({"edit", "--key-type=oid", "--editor", editor, "sagas", oid}), {store});
-  ASSERT_TRUE(IsThere());
-  EXPECT_THAT(Doclock({"-c", "sagas", "status", "--json", "--key-type=oid", oid}).out,
-              HasSubstr("\"keyType\":\"oid\""));
-  EXPECT_EQ(Doclock({"-c", "sagas", "break", "--key-type=oid", oid}).code, 0);
-  EXPECT_EQ(Doclock({"get", "--json", "--key-type=oid", "sagas", oid}).out, "{\"n\":1}\n");
-  std::ofstream(folder / "go").put('x');
-  EXPECT_EQ(edit.Wait().code, 76);
 }
 
 /// Over a cable, to a server alone: of a replica set the driver would find the other members.

@@ -30,28 +30,12 @@ class Together : Batch {
   using Batch::Add;
   using Batch::Batch;
 
-  WriteOp& Write(Client& client, WriteKind kind, const AcquireOp& grant, const Key& key,
-                 Body body = {}) {
-    auto& op = Batch::Add<WriteOp>(client.collection(), key);
-    op.request.write = kind;
-    op.request.lock_id = grant.request.grant.lock_id;
-    op.request.expected = grant.result.version;
-    op.request.ttl = kTtl;
-    op.request.body = std::move(body);
-    return op;
-  }
   SaveOp& Insert(Client& client, const Key& key, Json tree) {
     return Save(client, SaveKind::kInsert, key, kAnyVersion, {}, MakeBody(std::move(tree)));
   }
   SaveOp& Replace(Client& client, const Key& key, std::int64_t version, const Uuid& born,
                   Json tree) {
     return Save(client, SaveKind::kReplace, key, version, born, MakeBody(std::move(tree)));
-  }
-  SaveOp& Expect(Client& client, const Key& key, const ReadOp& seen) {
-    return Save(client, SaveKind::kExpect, key, seen.result.version, seen.result.born, {});
-  }
-  SaveOp& Erase(Client& client, const Key& key, std::int64_t version, const Uuid& born) {
-    return Save(client, SaveKind::kErase, key, version, born, {});
   }
 
   /// Were all stored?
@@ -61,12 +45,6 @@ class Together : Batch {
     store_.Commit(commit, kBudget);
     return std::all_of(ops_.begin(), ops_.end(),
                        [](const StoreOp* op) { return op->status == OpStatus::kDone; });
-  }
-  /// Is this the only one that has a result?
-  [[nodiscard]] bool IsAlone(const StoreOp& refused) const {
-    return std::all_of(ops_.begin(), ops_.end(), [&](const StoreOp* op) {
-      return (op == &refused) == (op->status != OpStatus::kPending);
-    });
   }
 
  private:
@@ -88,16 +66,6 @@ class Commits : public StoreConformance {
     if (!things_.traits().transactions) GTEST_SKIP() << "this store has no transactions";
   }
 
-  /// All that is stored of a document.
-  Json Stored(Client& client, const Key& key) {
-    const ReadOp read = client.Read(key);
-    if (read.status == OpStatus::kMissing) return nullptr;
-    return {{"body", read.result.body.json()},
-            {"version", read.result.version},
-            {"lock", Key(read.result.lock_id).ToString()},
-            {"released", Key(read.result.released).ToString()}};
-  }
-
   Client others_ = Open("others");
 };
 
@@ -107,92 +75,6 @@ TEST_P(Commits, OneOfManyIsOne) {
   ASSERT_TRUE(all.Commit());
   EXPECT_EQ(things_.Query(Filter()).size(), 50U);
   EXPECT_EQ(others_.Query(Filter()).size(), 50U);
-}
-
-/// Whatever one is refused for, and wherever it stands, nothing of the others is stored.
-TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
-  store().EnsureIndex(things_.collection(), {{"email"}, true});
-  const AcquireOp a = things_.Create("a", {{"email", "a"}}), c = others_.Create("c");
-  const SaveOp b = things_.Insert("b", {{"email", "b"}});
-  const AcquireOp locked = things_.Create("locked");
-  things_.Insert("taken", {{"email", "taken"}});
-  AcquireOp not_mine = things_.Create("not mine");
-  not_mine.request.grant.lock_id = FreshId();
-  using AddRefused = std::function<StoreOp&(Together&)>;
-  const std::vector<std::pair<OpStatus, AddRefused>> reasons{
-      {OpStatus::kLost,
-       [&](Together& all) -> StoreOp& {
-         return all.Write(things_, WriteKind::kRelease, not_mine, "not mine");
-       }},
-      {OpStatus::kMissing,
-       [&](Together& all) -> StoreOp& {
-         return all.Write(things_, WriteKind::kErase, not_mine, "missing");
-       }},
-      {OpStatus::kConflict,
-       [&](Together& all) -> StoreOp& {
-         return all.Insert(things_, "taken", {{"n", 1}});
-       }},
-      {OpStatus::kConflict,
-       [&](Together& all) -> StoreOp& {
-         return all.Replace(things_, "taken", 7, FreshId(), {{"n", 1}});
-       }},
-      {OpStatus::kBusy,
-       [&](Together& all) -> StoreOp& {
-         return all.Erase(things_, "locked", locked.result.version, locked.result.born);
-       }},
-      {OpStatus::kConflict,
-       [&](Together& all) -> StoreOp& {
-         return all.Insert(things_, "new", {{"email", "taken"}});
-       }},
-  };
-  const auto stored = [&] {
-    Json all;
-    for (const char* key : {"a", "b", "locked", "taken", "not mine", "new"}) {
-      all[key] = Stored(things_, key);
-    }
-    all["c"] = Stored(others_, "c");
-    all["by email"] = things_.Query(Filter().OrderBy("email")).size();
-    return all;
-  };
-  const Json before = stored();
-  for (const auto& [status, add] : reasons) {
-    for (int place = 0; place < 4; ++place) {
-      Together all(things_);
-      StoreOp* refused = nullptr;
-      const auto add_at = [&](int at) {
-        if (at == place) refused = &add(all);
-      };
-      add_at(0);
-      all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
-      add_at(1);
-      all.Erase(things_, "b", 1, b.result.born);
-      add_at(2);
-      all.Write(others_, WriteKind::kErase, c, "c");
-      add_at(3);
-      EXPECT_FALSE(all.Commit());
-      EXPECT_EQ(refused->status, status) << place;
-      EXPECT_TRUE(all.IsAlone(*refused)) << place;
-      ASSERT_EQ(stored(), before) << place;
-    }
-  }
-  Together all(things_);
-  all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
-  all.Erase(things_, "b", 1, b.result.born);
-  EXPECT_TRUE(all.Commit()) << "all is still held";
-}
-
-TEST_P(Commits, WhatWasRefusedCanBeMendedAndCommittedAgain) {
-  const AcquireOp a = things_.Create("a"), locked = things_.Create("locked");
-  Together both(things_);
-  both.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"n", 2}}));
-  SaveOp& replace =
-      both.Replace(things_, "locked", locked.result.version, locked.result.born, {{"n", 2}});
-  EXPECT_FALSE(both.Commit());
-  ASSERT_EQ(replace.status, OpStatus::kBusy);
-  replace.request.expected = things_.Release("locked", locked).result.version;
-  EXPECT_TRUE(both.Commit());
-  EXPECT_EQ(replace.detail, nullptr) << "nothing is left of the first attempt";
-  EXPECT_EQ(things_.Read("a").result.body.json(), Json({{"n", 2}}));
 }
 
 /// Clients that move amounts between the same documents, in any order of them.

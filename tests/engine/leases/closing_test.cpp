@@ -53,11 +53,7 @@ class GrantWhileClosingTest : public ClosingTest {
  protected:
   void CloseAtTheGrant() {
     kept = engine();
-    store->before_reply = [this](std::span<StoreOp* const> ops) {
-      if (ops.front()->kind != OpKind::kAcquire) return;
-      store->before_reply = nullptr;
-      manager->Close();
-    };
+    BeforeReply(OpKind::kAcquire, [this] { manager->Close(); });
   }
 
   EnginePtr kept;
@@ -66,8 +62,7 @@ class GrantWhileClosingTest : public ClosingTest {
 TEST_F(GrantWhileClosingTest, ALockIsGivenBack) {
   CloseAtTheGrant();
   const AcquireResult result = Acquire(kept, Spec("a"), {});
-  ASSERT_TRUE(result.failure);
-  EXPECT_EQ(result.failure->code, Errc::kClosed);
+  EXPECT_EQ(CodeOf(result), Errc::kClosed);
   EXPECT_FALSE(IsLocked("a"));
 }
 
@@ -117,11 +112,7 @@ TEST_F(GrantWhileClosingTest, TheNextDocumentIsGivenBack) {
 TEST_F(GrantWhileClosingTest, AHandOverIsGivenBack) {
   Grant held = Lock("a");
   const auto next = LockLater("a", {.wait = kForever});
-  store->before_reply = [this](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kWrite) return;
-    store->before_reply = nullptr;
-    manager->Close();
-  };
+  BeforeReply(OpKind::kWrite, [this] { manager->Close(); });
   EXPECT_FALSE(Write(held.lease, WriteKind::kRelease, Body::FromJson({{"n", 1}})));
   EXPECT_EQ(next->code(), Errc::kCancelled);
   EXPECT_FALSE(IsLocked("a"));
@@ -213,11 +204,7 @@ TEST_F(ImpatientClosingTest, AnOperationBetweenTwoAttemptsIsEndedNotDropped) {
     codes.push_back(failure ? failure->code : Errc::kBusy);
   };
   WriteAsync(held.lease, WriteKind::kRelease, {}, note);
-  ValueRelease release;
-  release.collection = collection;
-  release.key = "b";
-  release.lock_id = LeaseLockId(*detached.lease);
-  ReleaseByValueAsync(engine(), std::move(release), note);
+  ReleaseByValueAsync(engine(), ReleaseOf(detached), note);
   SaveSpec insert;
   insert.collection = collection;
   insert.key = "c";
@@ -233,6 +220,14 @@ TEST_F(ImpatientClosingTest, AnOperationBetweenTwoAttemptsIsEndedNotDropped) {
 
 class RealClosingTest : public ::testing::Test {
  protected:
+  /// From now on the manager's store is one whose calls may hang.
+  std::shared_ptr<HangingStore> Hanging(ManagerOptions options) {
+    const auto hanging = std::make_shared<HangingStore>();
+    store = hanging;
+    collection = store->Open("orders", {}, 30s).get();
+    manager.emplace(store, std::move(options));
+    return hanging;
+  }
   AcquireResult Take(const Key& key, LockOptions options = {}) {
     AcquireSpec spec = MakeSpec(manager->engine(), *collection, options, 30s);
     spec.key = key;
@@ -262,10 +257,7 @@ TEST_F(RealClosingTest, WakesAThreadThatWaits) {
 }
 
 TEST_F(RealClosingTest, ACallerThatDoesNotWaitAsksTheStoreItself) {
-  const auto hanging = std::make_shared<HangingStore>();
-  store = hanging;
-  collection = store->Open("orders", {}, 30s).get();
-  manager.emplace(store);
+  const auto hanging = Hanging({});
   std::thread::id asked;
   hanging->OnExecute([&](auto) { asked = std::this_thread::get_id(); });
   {
@@ -280,10 +272,7 @@ TEST_F(RealClosingTest, ACallerThatDoesNotWaitAsksTheStoreItself) {
 class RealAnswerlessClosingTest : public RealClosingTest {
  protected:
   void CloseDuring(CallKind kind, const std::function<AcquireResult()>& take) {
-    const auto hanging = std::make_shared<HangingStore>();
-    store = hanging;
-    collection = store->Open("orders", {}, 30s).get();
-    manager.emplace(store, ManagerOptions{.drain_timeout = 1ms});
+    const auto hanging = Hanging({.drain_timeout = 1ms});
     hanging->Hang({kind});
     auto waiting = std::async(std::launch::async, take);
     ASSERT_TRUE(hanging->AwaitHanging(1));
@@ -305,10 +294,7 @@ TEST_F(RealAnswerlessClosingTest, EndsTheWaitForTheNextDocument) {
 }
 
 TEST_F(RealClosingTest, AStopEndsAWaitWithoutEndThatHasNoAnswer) {
-  const auto hanging = std::make_shared<HangingStore>();
-  store = hanging;
-  collection = store->Open("orders", {}, 30s).get();
-  manager.emplace(store, ManagerOptions{.drain_timeout = 1ms});
+  const auto hanging = Hanging({.drain_timeout = 1ms});
   hanging->Hang({CallKind::kSearch});
   std::stop_source stop;
   auto waiting = std::async(std::launch::async, [&] {
@@ -326,11 +312,8 @@ TEST_F(RealClosingTest, AStopEndsAWaitWithoutEndThatHasNoAnswer) {
 class RealGivingBackTest : public RealClosingTest {
  protected:
   void CloseDuring(const std::function<void(Grant&)>& give_back) {
-    const auto hanging = std::make_shared<HangingStore>();
     const auto ends = std::make_shared<EndCounter>();
-    store = hanging;
-    collection = store->Open("orders", {}, 30s).get();
-    manager.emplace(store, ManagerOptions{.observer = ends, .drain_timeout = 30s});
+    const auto hanging = Hanging({.observer = ends, .drain_timeout = 30s});
     AcquireResult held = Take("a");
     const auto lost = LeaseLost(held.grant.lease);
     const EnginePtr kept = manager->engine();
@@ -351,10 +334,7 @@ class RealGivingBackTest : public RealClosingTest {
 
 /// It stands behind the release, although it does not wait.
 TEST_F(RealClosingTest, ACallerBehindAReleaseThatHangsIsEnded) {
-  const auto hanging = std::make_shared<HangingStore>();
-  store = hanging;
-  collection = store->Open("orders", {}, 30s).get();
-  manager.emplace(store, ManagerOptions{.drain_timeout = 1ms});
+  const auto hanging = Hanging({.drain_timeout = 1ms});
   AcquireResult held = Take("a");
   hanging->Hang({CallKind::kBatch});
   held.grant = Grant();
@@ -427,26 +407,6 @@ TEST_F(RealClosingTest, LocksUnlocksAndWaitsFromManyThreads) {
   }
   threads.clear();
   EXPECT_EQ(count, 1600);
-}
-
-TEST_F(RealClosingTest, AsynchronousCallersHoldNoThread) {
-  std::atomic<int> done = 0;
-  std::promise<void> all;
-  constexpr int kCallers = 300;
-  AcquireResult held = Take("a");
-  for (int i = 0; i < kCallers; ++i) {
-    AcquireSpec spec = MakeSpec(manager->engine(), *collection, {.wait = kForever}, 30s);
-    spec.key = "a";
-    AcquireAsync(manager->engine(), std::move(spec), [&](AcquireResult result) {
-      ASSERT_FALSE(result.failure);
-      result.grant = Grant();  // given back by its destructor: see Grant
-      if (done.fetch_add(1) + 1 == kCallers) all.set_value();
-    });
-  }
-  held.grant = Grant();
-  { const AcquireResult dropped = std::move(held); }
-  all.get_future().get();
-  EXPECT_EQ(done, kCallers);
 }
 
 }  // namespace

@@ -57,9 +57,7 @@ class SharedByProcesses : public SharedTest {
 
 TEST_F(SharedTest, ARepositorysReleaseByValueCannotEndShares) {
   Grant share = Share();
-  ValueRelease release;
-  release.collection = collection;
-  release.key = "a";
+  ValueRelease release = ReleaseOf(share);
   release.lock_id = kSharedLockId;
   EXPECT_EQ(ReleaseByValue(engine(), std::move(release))->code, Errc::kNotOwner);
   EXPECT_EQ(LiveShares(), 1);

@@ -16,27 +16,10 @@ class BackgroundReleaseTest : public EngineTest, public ::testing::WithParamInte
   }
 };
 
-TEST_P(BackgroundReleaseTest, AGrantThatArrivesLaterIsGivenBackThen) {
-  { const Grant made = Lock("a"); }
-  clock->RunPending();
-  Strike(Fault::Kind::kLate, OpKind::kAcquire);
-  Strike(Fault::Kind::kErrorBefore, OpKind::kRenew, INT_MAX);
-  EXPECT_EQ(TryLock("a", Options()), Errc::kInDoubt);
-  store->Heal();
-  clock->Advance(3s);
-  ASSERT_EQ(store->ReleaseLate(), 1);
-  EXPECT_TRUE(IsLocked("a"));
-  clock->Advance(15s);
-  EXPECT_FALSE(IsLocked("a"));
-}
-
 TEST_P(BackgroundReleaseTest, AGrantAfterTheLeaseIsGivenBackAlthoughTheStoreFailsAtFirst) {
-  store->OnExecute([this](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind == OpKind::kAcquire) clock->Jump(31s);
-  });
+  Before(OpKind::kAcquire, [this] { clock->Jump(31s); });
   Strike(Fault::Kind::kErrorBefore, OpKind::kWrite);
   EXPECT_EQ(TryLock("a", Options()), Errc::kUnavailable);
-  store->OnExecute({});
   EXPECT_TRUE(IsLocked("a"));
   clock->Advance(5s);
   EXPECT_FALSE(IsLocked("a"));
@@ -111,46 +94,11 @@ TEST_F(UnansweredTest, ARenewalThatWasSentTwiceProlongsTheLeaseFromTheFirstTime)
 TEST_F(UnansweredTest, AReleaseByValueOfALockThatWasBrokenMeanwhileIsInDoubtAtOnce) {
   Grant held = Lock("a");
   Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
-  store->OnExecute([this](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kRead) return;
-    testing::BreakLock(*store, "orders", "a");
-  });
-  ValueRelease release;
-  release.collection = collection;
-  release.key = "a";
-  release.lock_id = LeaseLockId(*held.lease);
+  Before(OpKind::kRead, [this] { testing::BreakLock(*store, "orders", "a"); });
   const TimePoint start = clock->Now();
-  const FailurePtr failure = ReleaseByValue(engine(), std::move(release));
-  store->OnExecute({});
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  const FailurePtr failure = ReleaseByValue(engine(), ReleaseOf(held));
+  EXPECT_EQ(CodeOf(failure), Errc::kInDoubt);
   EXPECT_EQ(clock->Now(), start);
-}
-
-TEST_F(UnansweredTest, ADroppedHandleWhoseReleaseIsInDoubtIsReleasedAllTheSame) {
-  {
-    const Grant held = Lock("a", {.ttl = 1h});
-    store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .times = 1});
-    store->Inject({.kind = Fault::Kind::kErrorBefore, .times = INT_MAX});
-  }
-  clock->Advance(12s);
-  store->Heal();
-  clock->Advance(1min);
-  EXPECT_FALSE(IsLocked("a"));
-}
-
-TEST_F(UnansweredTest, ALostLockThatARenewalInDoubtMayHaveProlongedIsReleased) {
-  const Grant held = Lock("a", {.ttl = 30s});
-  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kRenew, .skip = 1, .times = 1});
-  clock->Advance(15s);
-  EXPECT_TRUE(LeaseHeld(*held.lease)) << "it was renewed once";
-  clock->Advance(6s);  // and again, in doubt
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .times = INT_MAX});
-  const TimePoint end = clock->Now() + 1min;
-  while (LeaseHeld(*held.lease) && clock->Now() < end) clock->Advance(100ms);
-  store->Heal();
-  clock->Advance(5s);
-  EXPECT_FALSE(IsLocked("a"));
 }
 
 }  // namespace

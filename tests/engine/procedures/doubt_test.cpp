@@ -45,40 +45,24 @@ TEST_F(DoubtTest, EachGhostIsReleasedByOneTaskOnly) {
 
 TEST_F(DoubtTest, AReleaseByValueIsNotTakenForTheHandlesOwn) {
   Grant held = Lock("a");
-  ValueRelease copy;
-  copy.collection = collection;
-  copy.key = "a";
-  copy.lock_id = LeaseLockId(*held.lease);
-  copy.fields = Body::FromJson({{"n", 99}});
+  const ValueRelease copy = ReleaseOf(held, Body::FromJson({{"n", 99}}));
   Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
-  store->OnExecute([&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kRead) return;
-    store->OnExecute({});
-    ASSERT_FALSE(ReleaseByValue(engine(), copy));
-  });
+  Before(OpKind::kRead, [&] { ASSERT_FALSE(ReleaseByValue(engine(), copy)); });
   const FailurePtr failure = ReleaseWith(held, {{"n", 1}});
-  ASSERT_TRUE(failure) << "its body was not written";
-  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  EXPECT_EQ(CodeOf(failure), Errc::kInDoubt) << "its body was not written";
   EXPECT_EQ(Stored("a").body.json()["n"], 99);
 }
 
 TEST_F(DoubtTest, AReleaseByValueOfAnOldVersionIsRefusedThoughItWasInDoubt) {
   Grant held = Lock("a");
-  ValueRelease copy;
-  copy.collection = collection;
-  copy.key = "a";
-  copy.lock_id = LeaseLockId(*held.lease);
+  ValueRelease copy = ReleaseOf(held, Body::FromJson({{"n", 99}}));
   copy.version = LeaseVersion(*held.lease);
-  copy.fields = Body::FromJson({{"n", 99}});
   Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
-  store->OnExecute([&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kRead) return;
-    store->OnExecute({});
+  Before(OpKind::kRead, [&] {
     ASSERT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
   });
   const FailurePtr failure = ReleaseByValue(engine(), copy);
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kNotOwner);
+  EXPECT_EQ(CodeOf(failure), Errc::kNotOwner);
   EXPECT_FALSE(ReleaseWith(held, {{"n", 2}}));
 }
 
@@ -89,8 +73,7 @@ TEST_F(DoubtTest, ACheckpointIsNotProvedByAVersionThatAnotherProgramHasMoved) {
   const Uuid id = LeaseLockId(*held.lease);
   Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
   bool moved = false;
-  store->OnExecute([&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kRead || moved) return;
+  Before(OpKind::kRead, [&] {
     moved = true;
     for (std::int64_t version = 1; version <= 2; ++version) {
       Other().Write("a", WriteKind::kCheckpoint, id,
@@ -98,92 +81,10 @@ TEST_F(DoubtTest, ACheckpointIsNotProvedByAVersionThatAnotherProgramHasMoved) {
     }
   });
   const auto failure = Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}}));
-  store->OnExecute({});
   ASSERT_TRUE(moved);
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  EXPECT_EQ(CodeOf(failure), Errc::kInDoubt);
   EXPECT_FALSE(LeaseHeld(*held.lease));
   EXPECT_EQ(Stored("a").version, 3);
-}
-
-TEST_F(DoubtTest, ASaveLostBeforeAnotherOneIsInDoubtNotSuccess) {
-  Grant made = Lock("a");
-  ASSERT_FALSE(ReleaseWith(made, {{"n", 0}}));
-  const ReadResult seen = Stored("a");
-  Strike(Fault::Kind::kLostBefore, OpKind::kSave);
-  bool other_wrote = false;
-  store->OnExecute([&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kRead || other_wrote) return;
-    other_wrote = true;  // another client is faster than the look
-    Other().Replace("a", seen.version, seen.born, {{"n", 99}});
-  });
-  SaveSpec save;
-  save.collection = collection;
-  save.key = "a";
-  save.expected = seen.version;
-  save.born = seen.born;
-  save.body = Body::FromJson({{"n", 1}});
-  SaveResult result = Save(engine(), std::move(save));
-  store->OnExecute({});
-  ASSERT_TRUE(result.failure);
-  EXPECT_EQ(result.failure->code, Errc::kInDoubt);
-  EXPECT_EQ(Stored("a").body.json()["n"], 99);
-}
-
-/// Another client locks and writes after the lost reply and before the look: the mark is still
-/// there, and the version is not the write's own any more.
-class MovedOnTest : public DoubtTest {
- protected:
-  /// At the next look: takes the lock, and stores n = 99 under it.
-  void MoveAtTheLook() {
-    store->OnExecute([this](std::span<StoreOp* const> ops) {
-      if (ops.front()->kind != OpKind::kRead) return;
-      store->OnExecute({});
-      other = Lock(*ops.front()->key);
-      ASSERT_FALSE(Write(other.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 99}})));
-    });
-  }
-
-  Grant other;
-};
-
-TEST_F(MovedOnTest, ASavesVersionIsItsOwnAndTheNextOneIsRefused) {
-  Make("a");
-  const ReadResult seen = Stored("a");
-  Strike(Fault::Kind::kLostAfter, OpKind::kSave);
-  MoveAtTheLook();
-  ReadResult saved;
-  {
-    const SaveResult result = Save(engine(), Replace("a", seen, 1));
-    ASSERT_FALSE(result.failure);
-    EXPECT_EQ(result.version, seen.version + 1);
-    saved.version = result.version;
-    saved.born = result.born;
-  }
-  clock->Jump(1h);  // the other one's lease is over
-  const SaveResult again = Save(engine(), Replace("a", saved, 2));
-  ASSERT_TRUE(again.failure) << "it would overwrite what it never saw";
-  EXPECT_EQ(again.failure->code, Errc::kConflict);
-  EXPECT_EQ(Stored("a").body.json()["n"], 99);
-}
-
-TEST_F(MovedOnTest, AnInsertsVersionIsTheFirst) {
-  Strike(Fault::Kind::kLostAfter, OpKind::kSave);
-  MoveAtTheLook();
-  SaveSpec insert = Replace("a", {}, 1);
-  insert.save = SaveKind::kInsert;
-  const SaveResult result = Save(engine(), std::move(insert));
-  ASSERT_FALSE(result.failure);
-  EXPECT_EQ(result.version, 1);
-  EXPECT_EQ(result.born, Stored("a").born);
-}
-
-TEST_F(MovedOnTest, AReleasesVersionIsItsOwn) {
-  Grant held = Lock("a");
-  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
-  MoveAtTheLook();
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  EXPECT_EQ(LeaseVersion(*held.lease), LeaseFence(*held.lease) + 1);
 }
 
 TEST_F(DoubtTest, AStoreThatThrowsIsDoubtForAWrite) {
@@ -255,15 +156,12 @@ TEST_F(DoubtTest, ACommitThatCanNeverBeDoneIsRefusedAndLeavesTheOthersHeld) {
   const Grant b = Lock("b");
   store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .key = "a"});
   CommitSpec commit;
-  commit.parts.push_back(ValueRelease{.collection = collection,
-                                      .key = "a",
-                                      .lock_id = LeaseLockId(*a.lease),
-                                      .version = LeaseVersion(*a.lease) + 7,
-                                      .fields = Body::FromJson({{"n", 3}})});
+  ValueRelease release = ReleaseOf(a, Body::FromJson({{"n", 3}}));
+  release.version = LeaseVersion(*a.lease) + 7;
+  commit.parts.push_back(std::move(release));
   commit.parts.push_back(HolderSpec{b.lease, WriteKind::kRelease, Body::FromJson({{"n", 4}})});
   const CommitResult result = Commit(engine(), std::move(commit));
-  ASSERT_TRUE(result.failure);
-  EXPECT_EQ(result.failure->code, Errc::kNotOwner);
+  EXPECT_EQ(CodeOf(result), Errc::kNotOwner);
   EXPECT_TRUE(LeaseHeld(*b.lease));
 }
 

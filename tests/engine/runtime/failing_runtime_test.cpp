@@ -20,11 +20,7 @@ class FailingRuntimeTest : public EngineTest {
   void FailToWork() {
     failing->on_work = [](const Runtime::Task&) { throw std::bad_alloc(); };
   }
-  Grant LockThere(const Key& key, LockOptions options) {
-    AcquireResult result = Acquire(there.engine(), Spec(key, options), {});
-    EXPECT_FALSE(result.failure);
-    return std::move(result.grant);
-  }
+  Grant LockThere(const Key& key, LockOptions options) { return LockBy(there, key, options); }
 
   std::shared_ptr<FailingRuntime> failing = std::make_shared<FailingRuntime>(runtime);
   LockManager there{store, {.drain_timeout = 1min, .runtime = failing}};
@@ -99,34 +95,26 @@ TEST_F(FailingRuntimeTest, RenewalsThatCouldNotBeSentAreSentLater) {
 
 TEST_F(FailingRuntimeTest, AWaiterThatNothingCanWakeAnyMoreIsTold) {
   const Grant held = Lock("a", {.ttl = 1h});
-  std::optional<AcquireResult> told;
-  AcquireAsync(there.engine(), Spec("a", {.wait = kForever}),
-               [&](AcquireResult result) { told = std::move(result); });
-  clock->RunPending();
-  EXPECT_FALSE(told);
+  const auto told = LockLaterBy(there, "a", {.wait = kForever});
+  EXPECT_FALSE(told->result);
   FailToWork();
   failing->on_schedule = []() -> Runtime::TimerId { throw std::bad_alloc(); };
   clock->Advance(10s);
   failing->on_work = nullptr;
   failing->on_schedule = nullptr;
-  ASSERT_TRUE(told);
-  EXPECT_TRUE(told->failure);
+  EXPECT_TRUE(told->code());
 }
 
 TEST_F(FailingRuntimeTest, AWaiterWhoseAttemptCouldNotBeginAsksLater) {
   const Grant held = Lock("a", {.ttl = 1h});
-  std::optional<AcquireResult> told;
-  AcquireAsync(there.engine(), Spec("a", {.wait = kForever}),
-               [&](AcquireResult result) { told = std::move(result); });
-  clock->RunPending();
+  const auto told = LockLaterBy(there, "a", {.wait = kForever});
   FailToWork();
   clock->Advance(10s);
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(told->result);
   failing->on_work = nullptr;
   testing::ExpireLock(*store, "orders", "a");
   clock->Advance(10s);
-  ASSERT_TRUE(told);
-  EXPECT_FALSE(told->failure);
+  EXPECT_TRUE(told->granted());
 }
 
 TEST_F(FailingRuntimeTest, WhatQueuedBehindALeaderThatCouldNotStartIsExecuted) {

@@ -11,9 +11,6 @@ namespace {
 
 class OutlivingTest : public EngineTest {
  protected:
-  AcquireResult LockThere(const Key& key, LockOptions options = {}) {
-    return Acquire(there->engine(), Spec(key, options), {});
-  }
   /// True once nothing refers to its engine any more.
   bool EndManager() {
     const std::weak_ptr<Engine> engine_there = there->engine();
@@ -30,7 +27,7 @@ class OutlivingTest : public EngineTest {
 };
 
 TEST_F(OutlivingTest, ATimerOfRenewalsThatGoesOffLaterDoesNothing) {
-  ASSERT_FALSE(LockThere("a").failure);  // and released at once: its timer is left
+  (void)LockBy(*there, "a");  // and released at once: its timer is left
   ASSERT_TRUE(EndManager());
   store->Reset();
   clock->Advance(1min);
@@ -50,18 +47,14 @@ TEST_F(OutlivingTest, ASubscriptionThatComesToItsTurnLaterIsNotMade) {
 
 /// Closes it between the grant and the moment when the waiter gets it.
 TEST_F(OutlivingTest, ALockThatIsHandedOverWhileTheManagerClosesIsGivenBack) {
-  AcquireResult held = LockThere("a");
-  std::optional<AcquireResult> next;
-  AcquireAsync(there->engine(), Spec("a", {.wait = kForever}),
-               [&](AcquireResult result) { next = std::move(result); });
-  clock->RunPending();
+  Grant held = LockBy(*there, "a");
+  const auto next = LockLaterBy(*there, "a", {.wait = kForever});
   failing->before_notify = [this] {
     failing->before_notify = nullptr;
     there->Close();
   };
-  EXPECT_FALSE(ReleaseWith(held.grant, {{"n", 1}}));
-  ASSERT_TRUE(next);
-  EXPECT_EQ(next->failure->code, Errc::kCancelled);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  EXPECT_EQ(next->code(), Errc::kCancelled);
   clock->RunPending();
   EXPECT_FALSE(IsLocked("a"));
 }

@@ -29,14 +29,14 @@ class ThrowingRuntimeTest : public EngineTest {
   [[nodiscard]] bool Reached(int which) const { return calls_ > which; }
 
   EnginePtr engine_there() { return there.engine(); }
-  Grant LockThere(const Key& key, LockOptions options = {}) {
-    AcquireResult result = Acquire(engine_there(), Spec(key, options), {});
-    EXPECT_FALSE(result.failure);
-    return std::move(result.grant);
-  }
-  void LoseReplies(OpKind op, int times) {
-    store->Inject(
-        {.kind = Fault::Kind::kLostAfter, .op = op, .key = {}, .skip = 0, .times = times});
+  Grant LockThere(const Key& key, LockOptions options = {}) { return LockBy(there, key, options); }
+  /// One call ends between two attempts.
+  template <class Call>
+  auto Interrupt(const Call& call) {
+    failing->on_schedule = []() -> Runtime::TimerId { throw std::runtime_error("no timer"); };
+    auto result = call();
+    failing->on_schedule = nullptr;
+    return result;
   }
 
   std::shared_ptr<FailingRuntime> failing = std::make_shared<FailingRuntime>(runtime);
@@ -48,23 +48,17 @@ class ThrowingRuntimeTest : public EngineTest {
 
 TEST_F(ThrowingRuntimeTest, AnInterruptedDetachIsInDoubt) {
   const Grant held = LockThere("a", {.ttl = 9s});
-  LoseReplies(OpKind::kRenew, 1);
-  failing->on_schedule = []() -> Runtime::TimerId { throw std::runtime_error("no timer"); };
-  const FailurePtr failure = Detach(held.lease);
-  failing->on_schedule = nullptr;
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  Strike(Fault::Kind::kLostAfter, OpKind::kRenew);
+  const FailurePtr failure = Interrupt([&] { return Detach(held.lease); });
+  EXPECT_EQ(CodeOf(failure), Errc::kInDoubt);
   EXPECT_FALSE(LeaseHeld(*held.lease));
 }
 
 TEST_F(ThrowingRuntimeTest, AnInterruptedRenewalIsInDoubtAndTheLockHeldAsLongAsBefore) {
   const Grant held = LockThere("a", {.ttl = 9s, .renew = false});
-  LoseReplies(OpKind::kRenew, 1);
-  failing->on_schedule = []() -> Runtime::TimerId { throw std::runtime_error("no timer"); };
-  const FailurePtr failure = Renew(held.lease, 1h);
-  failing->on_schedule = nullptr;
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  Strike(Fault::Kind::kLostAfter, OpKind::kRenew);
+  const FailurePtr failure = Interrupt([&] { return Renew(held.lease, 1h); });
+  EXPECT_EQ(CodeOf(failure), Errc::kInDoubt);
   EXPECT_TRUE(LeaseHeld(*held.lease));
   clock->Advance(1min);
   EXPECT_FALSE(LeaseHeld(*held.lease));
@@ -72,21 +66,16 @@ TEST_F(ThrowingRuntimeTest, AnInterruptedRenewalIsInDoubtAndTheLockHeldAsLongAsB
 }
 
 TEST_F(ThrowingRuntimeTest, AnInterruptedAttemptIsInDoubtAndItsLockGivenBack) {
-  LoseReplies(OpKind::kAcquire, 1);
+  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew});
-  failing->on_schedule = []() -> Runtime::TimerId { throw std::runtime_error("no timer"); };
-  const AcquireResult result = Acquire(engine_there(), Spec("a"), {});
-  failing->on_schedule = nullptr;
-  ASSERT_TRUE(result.failure);
-  EXPECT_EQ(result.failure->code, Errc::kInDoubt);
+  const AcquireResult result = Interrupt([&] { return Acquire(engine_there(), Spec("a"), {}); });
+  EXPECT_EQ(CodeOf(result), Errc::kInDoubt);
   clock->Advance(5s);
   EXPECT_FALSE(IsLocked("a"));
 }
 
 TEST_F(ThrowingRuntimeTest, AGrantThatCannotBeKeptIsGivenBackAndNotInDoubt) {
-  failing->on_schedule = []() -> Runtime::TimerId { throw std::runtime_error("no timer"); };
-  const AcquireResult result = Acquire(engine_there(), Spec("a"), {});
-  failing->on_schedule = nullptr;
+  const AcquireResult result = Interrupt([&] { return Acquire(engine_there(), Spec("a"), {}); });
   ASSERT_TRUE(result.failure);
   EXPECT_NE(result.failure->code, Errc::kInDoubt);
   clock->Advance(5s);
@@ -118,8 +107,8 @@ TEST_F(ThrowingRuntimeTest, EachOperationIsAnsweredOnceWhereverItThrows) {
       Grant renewed = LockThere("renewed"), detached = LockThere("detached"),
             released = LockThere("released"), handed_over = LockThere("handed over"),
             dropped = LockThere("dropped");
-      LoseReplies(OpKind::kRenew, 1);
-      LoseReplies(OpKind::kWrite, 1);
+      Strike(Fault::Kind::kLostAfter, OpKind::kRenew);
+      Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
       ThrowAt(which, for_ever);
       begin("lock", [&] { AcquireAsync(engine_there(), Spec("free"), told("lock")); });
       for (const char* waiter : {"first", "second"}) {

@@ -54,6 +54,12 @@ class TestStore : public FaultyStore {
   }
 };
 
+/// Why something was not done; empty if it was.
+inline std::optional<Errc> CodeOf(const FailurePtr& failure) {
+  return failure ? std::optional(failure->code) : std::nullopt;
+}
+inline std::optional<Errc> CodeOf(const auto& result) { return CodeOf(result.failure); }
+
 /// A manager whose engine a test calls, over a store of the subclass.
 class ManagerTest : public ::testing::Test {
  protected:
@@ -66,10 +72,20 @@ class ManagerTest : public ::testing::Test {
     return spec;
   }
 
-  Grant Lock(const Key& key, LockOptions options = {}) {
-    AcquireResult result = Acquire(engine(), Spec(key, options), {});
+  Grant Lock(const Key& key, LockOptions options = {}) { return LockBy(*manager, key, options); }
+  Grant LockBy(const LockManager& by, const Key& key, LockOptions options = {}) {
+    AcquireResult result = Acquire(by.engine(), Spec(key, options), {});
     EXPECT_FALSE(result.failure) << (result.failure ? result.failure->message : "");
     return std::move(result.grant);
+  }
+  /// A release by its lock id alone, which merges the fields.
+  ValueRelease ReleaseOf(const Grant& grant, const Body& fields = {}) {
+    ValueRelease release;
+    release.collection = collection;
+    release.key = LeaseKey(*grant.lease);
+    release.lock_id = LeaseLockId(*grant.lease);
+    release.fields = fields;
+    return release;
   }
 
   /// Null if it is done.
@@ -98,9 +114,7 @@ class EngineTest : public ManagerTest {
   ~EngineTest() override { manager.reset(); }
 
   std::optional<Errc> TryLock(const Key& key, LockOptions options = {}) {
-    AcquireResult result = Acquire(engine(), Spec(key, options), {});
-    if (result.failure) return result.failure->code;
-    return std::nullopt;
+    return CodeOf(Acquire(engine(), Spec(key, options), {}));
   }
 
   /// A lock wanted from another caller of this process; tells when it came.
@@ -109,14 +123,18 @@ class EngineTest : public ManagerTest {
     AcquireHandle handle;
     [[nodiscard]] bool granted() const { return result && !result->failure; }
     [[nodiscard]] std::optional<Errc> code() const {
-      return result && result->failure ? std::optional(result->failure->code) : std::nullopt;
+      return result ? CodeOf(*result) : std::nullopt;
     }
   };
   std::shared_ptr<Waiting> LockLater(const Key& key, LockOptions options = {}) {
+    return LockLaterBy(*manager, key, options);
+  }
+  std::shared_ptr<Waiting> LockLaterBy(const LockManager& by, const Key& key,
+                                       LockOptions options = {}) {
     auto waiting = std::make_shared<Waiting>();
-    waiting->handle = AcquireAsync(engine(), Spec(key, options), [waiting](AcquireResult result) {
-      waiting->result = std::move(result);
-    });
+    waiting->handle =
+        AcquireAsync(by.engine(), Spec(key, options),
+                     [waiting](AcquireResult result) { waiting->result = std::move(result); });
     clock->RunPending();
     return waiting;
   }
@@ -145,13 +163,30 @@ class EngineTest : public ManagerTest {
   void Strike(Fault::Kind kind, OpKind op, int times = 1) {
     store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
   }
-  /// The next reply to operations of this kind comes after so much time.
-  void HoldUp(OpKind kind, Duration time) {
-    store->before_reply = [this, kind, time](std::span<StoreOp* const> ops) {
+  /// Once, before the next operations of this kind or before their reply.
+  void Before(OpKind kind, std::function<void()> meanwhile) {
+    store->OnExecute([this, kind, meanwhile](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != kind) return;
+      store->OnExecute({});
+      meanwhile();
+    });
+  }
+  void BeforeReply(OpKind kind, std::function<void()> meanwhile) {
+    store->before_reply = [this, kind, meanwhile](std::span<StoreOp* const> ops) {
       if (ops.front()->kind != kind) return;
       store->before_reply = nullptr;
-      clock->Jump(time);
+      meanwhile();
     };
+  }
+  /// The next reply to operations of this kind comes after so much time.
+  void HoldUp(OpKind kind, Duration time) {
+    BeforeReply(kind, [this, time] { clock->Jump(time); });
+  }
+  /// A search for documents with this number in the field.
+  AcquireSpec Search(const std::string& field, int number, LockOptions options) {
+    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
+    spec.filter.Equal(field, number);
+    return spec;
   }
 
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();

@@ -38,6 +38,7 @@ class GrantHint : public EngineTest {
     collection = store->Open("orders", {}, 30s).get();
     held_ = Hold(1h);
     waiting_ = LockLater("a", {.wait = kForever});
+    entered_ = clock->Now();
     store->Reset();
   }
   /// A lock of another process.
@@ -55,6 +56,16 @@ class GrantHint : public EngineTest {
     told->listener(hint);
     clock->RunPending();
   }
+  /// Without another attempt. Its lease counts from its entry.
+  void ExpectGrantedBy(const LockHint& hint) {
+    Tell(hint);
+    ASSERT_TRUE(waiting_->granted());
+    EXPECT_EQ(asked(), 0);
+    EXPECT_EQ(LeaseFence(lease()), 2);
+    EXPECT_EQ(waiting_->result->grant.body.json()["n"], 7);
+    EXPECT_TRUE(lease().on_probation());
+    EXPECT_LE(lease().deadline(), entered_ + 5s);
+  }
   [[nodiscard]] int asked() const { return store->Count(OpKind::kAcquire); }
   Lease& lease() { return *waiting_->result->grant.lease; }
 
@@ -63,18 +74,12 @@ class GrantHint : public EngineTest {
   std::shared_ptr<ToldStore> told = std::make_shared<ToldStore>(OpenMemoryStore({.clock = clock}));
   AcquireOp held_{*collection, key_};
   std::shared_ptr<Waiting> waiting_;
+  TimePoint entered_;
 };
 
 TEST_F(GrantHint, SettlesTheWaiterWithoutARequest) {
-  const TimePoint entered = clock->Now();
   clock->Advance(500ms);
-  Tell(PassOn());
-  ASSERT_TRUE(waiting_->granted());
-  EXPECT_EQ(asked(), 0);
-  EXPECT_EQ(LeaseFence(lease()), 2);
-  EXPECT_EQ(waiting_->result->grant.body.json()["n"], 7);
-  EXPECT_TRUE(lease().on_probation());
-  EXPECT_LE(lease().deadline(), entered + 5s) << "it counts from the entry";
+  ExpectGrantedBy(PassOn());
   EXPECT_FALSE(ReleaseWith(waiting_->result->grant, {{"n", 8}}));
   EXPECT_EQ(Stored(key_).version, 3);
 }
@@ -156,18 +161,11 @@ class GrantHintApart : public GrantHint {
 };
 
 TEST_F(GrantHintApart, WithoutTheBodyIsSettledByARead) {
-  const TimePoint entered = clock->Now();
   clock->Advance(500ms);
   LockHint hint = PassOn();
   hint.grant = GrantSeen{};
-  Tell(hint);
-  ASSERT_TRUE(waiting_->granted());
-  EXPECT_EQ(asked(), 0);
+  ExpectGrantedBy(hint);
   EXPECT_EQ(store->Count(OpKind::kRead), 1);
-  EXPECT_EQ(LeaseFence(lease()), 2);
-  EXPECT_EQ(waiting_->result->grant.body.json()["n"], 7);
-  EXPECT_TRUE(lease().on_probation());
-  EXPECT_LE(lease().deadline(), entered + 5s) << "it counts from the entry";
 }
 
 TEST_F(GrantHintApart, ThatIsNotTrueMakesTheWaiterAsk) {
@@ -195,12 +193,10 @@ TEST_F(GrantHint, ForAnotherMakesTheFirstAskAsEver) {
 }
 
 TEST_F(GrantHint, BeforeTheAnswerThatItWaitsCountsAfterIt) {
-  store->before_reply = [&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kAcquire) return;
-    store->before_reply = nullptr;
+  BeforeReply(OpKind::kAcquire, [&] {
     told->listener(PassOn());
     EXPECT_FALSE(waiting_->result) << "its attempt is under way";
-  };
+  });
   clock->Advance(2s);  // it refreshes its entry
   ASSERT_TRUE(waiting_->granted());
   EXPECT_EQ(asked(), 0) << "the hint has told all";
@@ -208,11 +204,7 @@ TEST_F(GrantHint, BeforeTheAnswerThatItWaitsCountsAfterIt) {
 
 TEST_F(GrantHint, WhileAnAttemptIsToldTheSameSettlesOnce) {
   const LockHint hint = PassOn();
-  store->before_reply = [&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kAcquire) return;
-    store->before_reply = nullptr;
-    told->listener(hint);
-  };
+  BeforeReply(OpKind::kAcquire, [&] { told->listener(hint); });
   clock->Advance(2s);
   ASSERT_TRUE(waiting_->granted());
   EXPECT_EQ(LeaseFence(lease()), 2);
@@ -242,14 +234,8 @@ TEST_F(GrantHint, ThatComesWhenTheLeaseIsOverGivesTheLockBack) {
 }
 
 TEST_F(GrantHint, IsNoReasonForASearchToAsk) {
-  AcquireSpec spec = Spec(Key(), {.wait = kForever}, false);
-  spec.filter.Equal("n", 5);
-  auto search = std::make_shared<Waiting>();
-  search->handle = AcquireNextAsync(
-      engine(), spec, [search](AcquireResult result) { search->result = std::move(result); });
-  clock->RunPending();
-  const LockHint hint = PassOn();
-  Tell(hint);
+  const auto search = NextLater(Search("n", 5, {.wait = kForever}));
+  Tell(PassOn());
   EXPECT_TRUE(waiting_->granted());
   EXPECT_EQ(asked(), 0);
   CancelAcquire(search->handle);

@@ -48,25 +48,27 @@ class HandOverLimitTest : public EngineTest {
  protected:
   static constexpr int kLimit = 3;
 
-  /// The writes that handed the lock over.
+  /// Which writes hand the lock over.
+  void NoteWrites() {
+    store->OnExecute([this](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != OpKind::kWrite) return;
+      handed.push_back(static_cast<const WriteOp&>(*ops.front()).next != nullptr);
+    });
+  }
   std::vector<bool> RunQueue(int length) {
     Grant held = Lock("a");
     std::vector<std::shared_ptr<Waiting>> queue;
     for (int i = 0; i < length; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
-    std::vector<bool> handed;
-    store->OnExecute([&](std::span<StoreOp* const> ops) {
-      if (ops.front()->kind != OpKind::kWrite) return;
-      handed.push_back(static_cast<const WriteOp&>(*ops.front()).request.next != nullptr);
-    });
+    NoteWrites();
     EXPECT_FALSE(ReleaseWith(held, {{"n", 0}}));
     for (const auto& waiting : queue) {
       clock->Advance(10ms);
       if (!waiting->granted()) break;
       EXPECT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 0}}));
     }
-    store->OnExecute({});
     return handed;
   }
+  std::vector<bool> handed;
   void BeContended() {
     store = std::make_shared<ContendedStore>(OpenMemoryStore({.clock = clock}));
     manager.emplace(store, ManagerOptions{.max_handovers = kLimit, .runtime = clock->runtime()});
@@ -83,11 +85,7 @@ TEST_F(HandOverLimitTest, AfterTheLimitOneReleaseIsForAllWaiters) {
 /// Two callers that take turns leave no moment without a holder, and an empty queue with each turn.
 TEST_F(HandOverLimitTest, TakingTurnsCountsThoughNobodyIsLeftInTheQueue) {
   BeContended();
-  std::vector<bool> handed;
-  store->OnExecute([&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kWrite) return;
-    handed.push_back(static_cast<const WriteOp&>(*ops.front()).request.next != nullptr);
-  });
+  NoteWrites();
   Grant held = Lock("a");
   for (int turn = 0; turn < 5; ++turn) {
     const auto next = LockLater("a", {.wait = kForever});
@@ -96,7 +94,6 @@ TEST_F(HandOverLimitTest, TakingTurnsCountsThoughNobodyIsLeftInTheQueue) {
     ASSERT_TRUE(next->granted());
     held = std::move(next->result->grant);
   }
-  store->OnExecute({});  // the manager still calls it when it closes
   EXPECT_EQ(handed, (std::vector<bool>{true, true, true, false, true}));
 }
 
@@ -213,10 +210,9 @@ TEST_F(TurnsTest, WhatOthersHoldDoesNotCount) {
   const auto third = LockLater("a", {.wait = kForever});
   Pass(600ms);
   EXPECT_FALSE(Write(held.lease, WriteKind::kRelease, Body()));
-  AcquireResult theirs = Acquire(other.engine(), Spec("a"), {});
-  ASSERT_FALSE(theirs.failure);
+  const Grant theirs = LockBy(other, "a");
   Pass(5s);
-  EXPECT_FALSE(Write(theirs.grant.lease, WriteKind::kRelease, Body()));
+  EXPECT_FALSE(Write(theirs.lease, WriteKind::kRelease, Body()));
   Pass(200ms);
   ASSERT_TRUE(second->granted()) << "it asks from time to time";
   Release(second->result->grant);
@@ -318,21 +314,17 @@ TEST_F(HandOverLimitTest, AnotherProcessGetsItsTurnThen) {
   BeContended();
   LockManager other{store, {.runtime = clock->runtime()}};
   Grant held = Lock("a");
-  std::optional<AcquireResult> theirs;
-  AcquireSpec spec = Spec("a", {.wait = kForever});
-  AcquireAsync(other.engine(), std::move(spec), [&](AcquireResult r) { theirs = std::move(r); });
-  clock->RunPending();
+  const auto theirs = LockLaterBy(other, "a", {.wait = kForever});
   std::vector<std::shared_ptr<Waiting>> queue;
   for (int i = 0; i <= kLimit; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
   ASSERT_FALSE(ReleaseWith(held, {{"n", 0}}));
   for (int i = 0; i < kLimit; ++i) {
     ASSERT_TRUE(queue[static_cast<std::size_t>(i)]->granted());
-    EXPECT_FALSE(theirs);
+    EXPECT_FALSE(theirs->result);
     ASSERT_FALSE(ReleaseWith(queue[static_cast<std::size_t>(i)]->result->grant, {{"n", 0}}));
   }
   clock->RunPending();
-  ASSERT_TRUE(theirs);
-  EXPECT_FALSE(theirs->failure);
+  EXPECT_TRUE(theirs->granted());
   EXPECT_FALSE(queue.back()->result) << "the local waiter stood back";
 }
 

@@ -60,11 +60,10 @@ TEST_F(LocalReleaseTest, AShortWaitBehindAReleaseThatTakesLongerIsNoOutage) {
   ASSERT_TRUE(store->traits().immediate);
   Grant held = Lock("a");
   std::shared_ptr<Waiting> waiting;
-  store->before_reply = [&](std::span<StoreOp* const>) {
-    store->before_reply = nullptr;
+  BeforeReply(OpKind::kWrite, [&] {
     waiting = LockLater("a", {.wait = 5ms});
     clock->Advance(30ms);
-  };
+  });
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
   clock->RunPending();
   EXPECT_TRUE(waiting->granted());
@@ -81,11 +80,7 @@ TEST_F(LocalReleaseTest, ASearchHearsOfADroppedHandle) {
 TEST_F(LocalReleaseTest, ASearchHearsOfAReleaseByValue) {
   const Grant held = Lock("a");
   const auto waiting = SearchLater();
-  ValueRelease release;
-  release.collection = collection;
-  release.key = "a";
-  release.lock_id = LeaseLockId(*held.lease);
-  ASSERT_FALSE(ReleaseByValue(engine(), std::move(release)));
+  ASSERT_FALSE(ReleaseByValue(engine(), ReleaseOf(held)));
   clock->RunPending();
   EXPECT_TRUE(waiting->granted());
 }
@@ -103,11 +98,8 @@ TEST_F(LocalReleaseTest, ASearchSubscribesBeforeItAsks) {
 TEST_F(LocalReleaseTest, AWaiterThatCameDuringAReleaseHearsOfIt) {
   Grant held = Lock("a");
   std::shared_ptr<Waiting> waiting;
-  store->OnExecute([&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kWrite || waiting) return;
-    waiting = std::make_shared<Waiting>();
-    waiting = LockLater("a", {.wait = kForever});  // finds it busy, and waits
-  });
+  // It finds the lock busy, and waits.
+  Before(OpKind::kWrite, [&] { waiting = LockLater("a", {.wait = kForever}); });
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
   clock->RunPending();
   ASSERT_TRUE(waiting);
@@ -121,9 +113,7 @@ TEST_F(LocalReleaseTest, AWaiterHearsOfAReleaseThatOthersGaveUpWaitingFor) {
   // A share: it is not handed over, so its wait may end during the release.
   const auto gone = LockLater("a", {.wait = 1s, .mode = LockMode::kShared});
   std::shared_ptr<Waiting> waiting;
-  store->OnExecute([&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kWrite || waiting) return;
-    waiting = std::make_shared<Waiting>();
+  Before(OpKind::kWrite, [&] {
     clock->Advance(2s);
     waiting = LockLater("a", {.wait = kForever});
   });
@@ -132,7 +122,6 @@ TEST_F(LocalReleaseTest, AWaiterHearsOfAReleaseThatOthersGaveUpWaitingFor) {
   EXPECT_EQ(gone->code(), Errc::kTimedOut);
   ASSERT_TRUE(waiting);
   EXPECT_TRUE(waiting->granted());
-  store->OnExecute({});  // what it captured goes before the store
 }
 
 }  // namespace

@@ -100,9 +100,7 @@ TEST_F(NextSearchTest, AnIdleSearchBesideHeldDocumentsCostsFewRequests) {
 class DifferentSearchesTest : public RarePollsTest {
  protected:
   std::shared_ptr<Waiting> SearchFor(int due, LockOptions options = {.wait = kForever}) {
-    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
-    spec.filter.Equal("due", due);
-    return NextLater(std::move(spec));
+    return NextLater(Search("due", due, options));
   }
 };
 
@@ -218,8 +216,7 @@ class NextInDoubtTest : public NextSearchTest {
     store->Inject({.kind = kind, .op = OpKind::kAcquire});
     const TimePoint start = clock->Now();
     const AcquireResult result = AcquireNext(engine(), Next({.ttl = 10s, .wait = 1min}), {});
-    ASSERT_TRUE(result.failure);
-    EXPECT_EQ(result.failure->code, Errc::kInDoubt);
+    EXPECT_EQ(CodeOf(result), Errc::kInDoubt);
     EXPECT_EQ(clock->Now(), start) << "told at once";
     EXPECT_EQ(store->Count(OpKind::kAcquire), 1) << "and not asked again";
     clock->RunPending();

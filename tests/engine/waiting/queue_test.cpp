@@ -20,19 +20,11 @@ class QuietQueueTest : public EngineTest {
 
   /// The next replies to writes, after those to `skip`, are lost, and so are the requests.
   void LoseWrites(int times, int skip = 0) {
-    store->Inject({.kind = Fault::Kind::kLostBefore,
-                   .op = OpKind::kWrite,
-                   .key = {},
-                   .skip = skip,
-                   .times = times});
+    store->Inject(
+        {.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .skip = skip, .times = times});
   }
   /// No attempt reaches the store any more.
-  void BeAway() {
-    store->Inject({.kind = Fault::Kind::kErrorBefore,
-                   .op = OpKind::kAcquire,
-                   .key = {},
-                   .times = std::numeric_limits<int>::max()});
-  }
+  void BeAway() { Strike(Fault::Kind::kErrorBefore, OpKind::kAcquire, INT_MAX); }
 
   const LockOptions share{.mode = LockMode::kShared, .max_holders = 2};
 };
@@ -65,11 +57,7 @@ TEST_F(QuietQueueTest, AHintDuringAHandOverLetsTheNextHolderNotAsk) {
   Grant held = Lock("a");
   const auto next = LockLater("a", {.wait = kForever});
   store->Reset();
-  store->before_reply = [this](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kWrite) return;
-    store->before_reply = nullptr;
-    engine()->waits().OnHint(*collection, {Key("a").Hash()});
-  };
+  BeforeReply(OpKind::kWrite, [this] { engine()->waits().OnHint(*collection, {Key("a").Hash()}); });
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
   clock->RunPending();
   EXPECT_TRUE(next->granted());
@@ -156,8 +144,8 @@ TEST_F(QuietQueueTest, ACallerThatDoesNotWaitAndAllowsMoreHoldersAsksItself) {
   AcquireAsync(engine(), Spec("a", share),
                [&first](AcquireResult result) { first = std::move(result); });
   const auto asked = LockLater("a", third);
-  ASSERT_TRUE(first && first->failure) << "two hold it";
-  EXPECT_EQ(first->failure->code, Errc::kBusy);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(CodeOf(*first), Errc::kBusy) << "two hold it";
   EXPECT_TRUE(asked->granted());
 }
 
@@ -178,11 +166,7 @@ TEST_F(QuietQueueTest, ACallerThatDoesNotWaitAsksAlthoughTheFirstInTheQueueSleep
 
 TEST_F(QuietQueueTest, AWaitWhoseSecondLookHangsEndsWithTheHolderThatTheFirstOneFound) {
   const Grant held = Lock("a", {.ttl = 1h, .owner = "first"});
-  store->before_reply = [this](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kAcquire) return;
-    store->before_reply = nullptr;
-    clock->DelayWork(10s);
-  };
+  BeforeReply(OpKind::kAcquire, [this] { clock->DelayWork(10s); });
   const auto waiting = LockLater("a", {.wait = 1s});
   clock->Advance(5s);
   ASSERT_EQ(waiting->code(), Errc::kTimedOut);

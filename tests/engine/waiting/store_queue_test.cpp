@@ -33,16 +33,18 @@ class StoreQueueTest : public EngineTest {
 
   /// A lock of the other process.
   Grant LockThere(const Key& key, LockOptions options = {}) {
-    AcquireResult result = Acquire(other_->engine(), Spec(key, options), {});
-    EXPECT_FALSE(result.failure);
-    return std::move(result.grant);
+    return LockBy(*other_, key, options);
   }
   std::shared_ptr<Waiting> LockThereLater(const Key& key, LockOptions options) {
-    auto waiting = std::make_shared<Waiting>();
-    waiting->handle =
-        AcquireAsync(other_->engine(), Spec(key, options),
-                     [waiting](AcquireResult result) { waiting->result = std::move(result); });
+    return LockLaterBy(*other_, key, options);
+  }
+  /// Has waited for a lock of the other process, and was just granted it.
+  std::shared_ptr<Waiting> PassedOn() {
+    Grant held = LockThere("a");
+    auto waiting = LockLater("a", {.wait = kForever});
+    EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
     clock->RunPending();
+    EXPECT_TRUE(waiting->granted());
     return waiting;
   }
   /// An entry of a waiter that will never come.
@@ -185,11 +187,7 @@ TEST_F(StoreQueueTest, ACycleBetweenProcessesIsTwoRequestsOnceTheQueueIsKnown) {
 }
 
 TEST_F(StoreQueueTest, AFreeLockWhoseQueueIsOverIsTakenByOneRequest) {
-  Grant held = LockThere("a");
-  const auto waiting = LockLater("a", {.wait = 1min});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->RunPending();
-  ASSERT_TRUE(waiting->granted());
+  const auto waiting = PassedOn();
   ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 2}}));
   std::vector<bool> entered;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
@@ -213,11 +211,7 @@ TEST_F(StoreQueueTest, AFreeLockWhoseQueueIsOverIsTakenByOneRequest) {
 TEST_F(StoreQueueTest, ACallerThatIsGrantedTheLockAtOnceIsNotToldToWait) {
   const auto observer = std::make_shared<QueueObserver>();
   manager.emplace(store, ManagerOptions{.observer = observer, .runtime = clock->runtime()});
-  Grant held = LockThere("a");
-  const auto waiting = LockLater("a", {.wait = 1min});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->RunPending();
-  ASSERT_TRUE(waiting->granted());
+  const auto waiting = PassedOn();
   ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 2}}));
   observer->began.clear();
   const auto again = LockLater("a", {.wait = 1min});
@@ -233,11 +227,7 @@ TEST_F(StoreQueueTest, ACallerThatIsGrantedTheLockAtOnceIsNotToldToWait) {
 }
 
 TEST_F(StoreQueueTest, ACallerWhoseWaitIsShortFindsAFreeLockWhereAQueueWas) {
-  Grant held = LockThere("a");
-  const auto waiting = LockLater("a", {.wait = 1min});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->RunPending();
-  ASSERT_TRUE(waiting->granted());
+  const auto waiting = PassedOn();
   ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 2}}));
   clock->DelayWork(100ms);
   const auto again = LockLater("a", {.wait = 10ms});
@@ -247,11 +237,7 @@ TEST_F(StoreQueueTest, ACallerWhoseWaitIsShortFindsAFreeLockWhereAQueueWas) {
 }
 
 TEST_F(StoreQueueTest, AShortHoldIsNotRenewedAndALongOneIs) {
-  Grant held = LockThere("a");
-  const auto waiting = LockLater("a", {.wait = kForever});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->RunPending();
-  ASSERT_TRUE(waiting->granted());
+  const auto waiting = PassedOn();
   store->Reset();
   clock->Advance(1s);
   EXPECT_EQ(store->Count(OpKind::kRenew), 0);
@@ -281,11 +267,7 @@ TEST_F(StoreQueueTest, ALeaseThatIsNotRenewedGetsItsWholeLengthAtOnce) {
 }
 
 TEST_F(StoreQueueTest, ACheckpointEndsTheProbation) {
-  Grant held = LockThere("a");
-  const auto waiting = LockLater("a", {.wait = kForever});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->RunPending();
-  ASSERT_TRUE(waiting->granted());
+  const auto waiting = PassedOn();
   EXPECT_TRUE(LeaseOf(waiting).on_probation());
   ASSERT_FALSE(
       Write(waiting->result->grant.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 2}})));
@@ -522,18 +504,6 @@ TEST_F(StoreQueueTest, AnAttemptInDoubtIsGivenUpNoLongerThanItMayTake) {
   EXPECT_EQ(store->Count(OpKind::kWrite), 0);
 }
 
-/// What the store shows may be the grant of an earlier attempt: the one in doubt may still come.
-TEST_F(StoreQueueTest, AGrantInDoubtIsGivenBackAndTakenAnew) {
-  Grant held = LockThere("a");
-  const auto waiting = LockLater("a", {.wait = kForever});
-  clock->RunPending();
-  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kAcquire});
-  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-  clock->Advance(2s);
-  ASSERT_TRUE(waiting->granted());
-  ExpectSafe(LeaseOf(waiting));
-}
-
 TEST_F(StoreQueueTest, AnAttemptThatComesLateKeepsNobodyOut) {
   for (const bool granted_first : {false, true}) {
     SCOPED_TRACE(granted_first);
@@ -617,21 +587,23 @@ TEST_F(StoreQueueTest, AReaderThatTimesOutLeavesTheQueue) {
   EXPECT_EQ(WaitingInStore("a"), 0);
 }
 
-TEST_F(StoreQueueTest, AShareInDoubtIsGivenBackAndTakenAnew) {
-  for (const auto kind : {Fault::Kind::kLostAfter, Fault::Kind::kLostBefore, Fault::Kind::kLate}) {
-    Grant held = LockThere("a");
-    const auto reader = LockLater("a", {.wait = kForever, .mode = LockMode::kShared});
-    clock->RunPending();
-    store->Inject({.kind = kind, .op = OpKind::kAcquire});
-    ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
-    clock->Advance(10s);
-    ASSERT_TRUE(reader->granted());
-    ExpectSafe(LeaseOf(reader));
-    ASSERT_FALSE(Write(reader->result->grant.lease, WriteKind::kRelease, Body()));
-    store->ReleaseLate();
-    clock->Advance(10s);
-    EXPECT_FALSE(Stored("a").locked) << "no share is left behind";
-    EXPECT_EQ(WaitingInStore("a"), 0);
+TEST_F(StoreQueueTest, AGrantInDoubtIsGivenBackAndTakenAnew) {
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    for (const auto kind :
+         {Fault::Kind::kLostAfter, Fault::Kind::kLostBefore, Fault::Kind::kLate}) {
+      Grant held = LockThere("a");
+      const auto waiting = LockLater("a", {.wait = kForever, .mode = mode});
+      store->Inject({.kind = kind, .op = OpKind::kAcquire});
+      ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+      clock->Advance(10s);
+      ASSERT_TRUE(waiting->granted());
+      ExpectSafe(LeaseOf(waiting));
+      ASSERT_FALSE(Write(waiting->result->grant.lease, WriteKind::kRelease, Body()));
+      store->ReleaseLate();
+      clock->Advance(10s);
+      EXPECT_FALSE(Stored("a").locked) << "nothing is left behind";
+      EXPECT_EQ(WaitingInStore("a"), 0);
+    }
   }
 }
 

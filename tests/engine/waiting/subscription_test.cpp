@@ -41,9 +41,7 @@ class SubscriptionTest : public EngineTest {
     collection = store->Open("orders", {}, 30s).get();
   }
   std::shared_ptr<Waiting> SearchFor(int n, Duration wait) {
-    AcquireSpec spec = MakeSpec(engine(), *collection, {.wait = wait}, 30s);
-    spec.filter.Equal("n", n);
-    return NextLater(std::move(spec));
+    return NextLater(Search("n", n, {.wait = wait}));
   }
   /// Releases a document that no caller waits for: a hint for searches.
   void Hint() {
@@ -125,20 +123,15 @@ TEST_F(SubscriptionTest, EndsAlthoughAWaiterCouldNotQueue) {
   const auto failing = std::make_shared<FailingRuntime>(runtime);
   const LockManager there{store, {.runtime = failing}};
   const Grant held = Lock("a", {.ttl = 1h});
-  store->before_reply = [&](std::span<StoreOp* const> ops) {
-    if (ops.front()->kind != OpKind::kAcquire) return;
-    store->before_reply = nullptr;
+  BeforeReply(OpKind::kAcquire, [&] {
     failing->on_schedule = [&]() -> Runtime::TimerId {
       failing->on_schedule = nullptr;
       throw std::bad_alloc();
     };
-  };
-  std::optional<AcquireResult> told;
-  AcquireAsync(there.engine(), Spec("a", {.wait = 1min}),
-               [&](AcquireResult result) { told = std::move(result); });
+  });
+  const auto told = LockLaterBy(there, "a", {.wait = 1min});
   clock->Advance(5s);
-  ASSERT_TRUE(told);
-  EXPECT_TRUE(told->failure);
+  EXPECT_TRUE(told->code());
   EXPECT_EQ(subscribed->subscriptions, 0);
 }
 

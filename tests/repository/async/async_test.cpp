@@ -211,25 +211,6 @@ TEST_P(AsyncTest, AContextMayGoOnceTheHandlersOfItsStrandWereCalled) {
   }
 }
 
-TEST_P(AsyncTest, CancellationEndsAWait) {
-  auto held = sagas.Lock({"42", Saga{"42"}});
-  asio::io_context io;
-  asio::cancellation_signal signal;
-  Outcome<Locked<Saga>> outcome;
-  sagas.LockAsync(
-      "42", {.wait = kForever},
-      asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, outcome.Callback())));
-  clock->Advance(5s);
-  signal.emit(asio::cancellation_type::terminal);
-  clock->RunPending();
-  io.run();
-  EXPECT_EQ(outcome.calls, 1);
-  EXPECT_EQ(outcome.code(), Errc::kCancelled);
-  EXPECT_FALSE(signal.slot().has_handler());
-  held.Release();
-  EXPECT_TRUE(sagas.TryLock("42"));
-}
-
 TEST_P(AsyncTest, CancellationAfterTheEndDoesNothing) {
   asio::cancellation_signal signal;
   Outcome<Locked<Saga>> outcome;

@@ -72,17 +72,6 @@ TEST_P(MovedFromTest, ASnapshot) {
   EXPECT_THROW(sagas.Save(from), std::logic_error);
 }
 
-TEST_P(MovedFromTest, AHandle) {
-  auto from = sagas.Lock(Saga{"1"});
-  auto to = std::move(from);
-  EXPECT_FALSE(from.held());
-  EXPECT_THROW((void)from->step, std::logic_error);
-  EXPECT_THROW((void)from.key(), std::logic_error);
-  EXPECT_THROW(from.Release(), std::logic_error);
-  EXPECT_THROW((void)from.ReleaseAsync(), std::logic_error);
-  EXPECT_TRUE(to.held());
-}
-
 TEST(MovedFrom, ADecimalIsStillANumber) {
   Decimal128 from("12.50");
   const Decimal128 to = std::move(from);

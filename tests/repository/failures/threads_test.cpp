@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "repository/support/harness.h"
-#include "sqlite/support/load.h"
 
 namespace doclock {
 namespace {
@@ -43,25 +42,6 @@ TEST_P(WaitingThreadsTest, AsynchronousWaitersHoldNoThread) {
   held.Release();
   all.get_future().wait();
   EXPECT_LE(ThreadCount(), at_most);
-}
-
-TEST_P(WaitingThreadsTest, LockAllInOppositeOrdersDoesNotDeadlock) {
-  const int rounds = sqlite_test::Rounds(200);
-  for (const char* key : {"a", "b", "c"}) sagas.Insert(Saga{key});
-  const auto count = [&](const std::vector<Key>& keys) {
-    for (int i = 0; i < rounds; ++i) {
-      auto all = sagas.LockAll(keys, {.wait = 10min});
-      for (auto& saga : all) {
-        ++saga->attempts;
-        saga.Release();
-      }
-    }
-  };
-  std::thread forwards([&] { count({"a", "b", "c"}); });
-  std::thread backwards([&] { count({"c", "b", "a"}); });
-  forwards.join();
-  backwards.join();
-  for (const char* key : {"a", "b", "c"}) EXPECT_EQ((*sagas.Find(key))->attempts, 2 * rounds);
 }
 
 }  // namespace

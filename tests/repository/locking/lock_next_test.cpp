@@ -19,29 +19,6 @@ Filter DueBy(int now) {
   return Filter{}.Equal("status", "queued").AtMost("due", now).OrderBy("due");
 }
 
-class LockNextTest : public RepositoryTest {
- protected:
-  LockingRepository<Job> jobs{manager, "jobs"};
-};
-DOCLOCK_FOR_ALL_STORES(LockNextTest);
-
-TEST_P(LockNextTest, TakesTheFirstFreeDocumentThatMatches) {
-  jobs.Insert(Job{"late", "queued", 9});
-  jobs.Insert(Job{"second", "queued", 2});
-  jobs.Insert(Job{"first", "queued", 1});
-  jobs.Insert(Job{"done", "done", 0});
-  auto first = jobs.LockNext(DueBy(5));
-  auto second = jobs.LockNext(DueBy(5));
-  EXPECT_EQ(first.key(), Key("first"));
-  EXPECT_EQ(first->id, "first");
-  EXPECT_EQ(second->id, "second");
-  EXPECT_THROW((void)jobs.LockNext(DueBy(5)), NotFoundException);
-  EXPECT_FALSE(jobs.TryLockNext(DueBy(5)));
-  EXPECT_FALSE(Get(jobs.TryLockNextAsync(DueBy(5))));
-  first.Discard();
-  EXPECT_EQ(Get(jobs.LockNextAsync(DueBy(5)))->id, "first");
-}
-
 class LockNextThreadsTest : public ThreadsTest {};
 DOCLOCK_FOR_ALL_STORES(LockNextThreadsTest);
 

@@ -26,16 +26,6 @@ class LockTargetsTest : public RepositoryTest {
     sagas.Insert(Saga{"42"});
   }
   bool IsAccountLocked(std::int64_t number) { return IsLocked(number, "accounts"); }
-  template <class F>
-  static std::string TextOf(const F& f) {
-    try {
-      f();
-    } catch (const std::exception& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
-  }
-
   const LockingRepository<Account> accounts{manager, "accounts"};
   const LockProvider names{manager, "names"};
   const LockingRepository<Account> others{AnotherManager(), "accounts"};
@@ -81,18 +71,21 @@ TEST_P(LockTargetsTest, EachHasTheLeaseOfItsRepository) {
 TEST_P(LockTargetsTest, RefusesADocumentNamedTwiceAndAnotherManagerBeforeAnythingIsSent) {
   const LockingRepository<json> same(manager, "accounts");
   store->Reset();
-  EXPECT_THAT(TextOf([&] { (void)LockAll({}, accounts.At(1), sagas.At("42"), same.At(1)); }),
-              HasSubstr("document '1' of 'accounts' is to be locked twice"));
+  const auto twice = ThrownBy<std::invalid_argument>(
+      [&] { (void)LockAll({}, accounts.At(1), sagas.At("42"), same.At(1)); });
+  EXPECT_THAT(twice.what(), HasSubstr("document '1' of 'accounts' is to be locked twice"));
   EXPECT_THROW((void)LockAllAsync({}, accounts.At(1), same.At(1)), std::invalid_argument);
-  EXPECT_THAT(TextOf([&] { (void)LockAll({}, sagas.At("42"), others.At(1)); }),
-              HasSubstr("'accounts' is of another LockManager than 'sagas'"));
+  const auto other =
+      ThrownBy<std::invalid_argument>([&] { (void)LockAll({}, sagas.At("42"), others.At(1)); });
+  EXPECT_THAT(other.what(), HasSubstr("'accounts' is of another LockManager than 'sagas'"));
   EXPECT_EQ(store->Calls(), 0);
 }
 
 TEST_P(LockTargetsTest, IsAllOrNothingInEveryForm) {
   auto busy = others.Lock(2);
-  EXPECT_THAT(TextOf([&] { (void)LockAll({}, sagas.At("42"), accounts.At(1), accounts.At(2)); }),
-              HasSubstr("'2' of 'accounts'"));
+  const auto error = ThrownBy<LockException>(
+      [&] { (void)LockAll({}, sagas.At("42"), accounts.At(1), accounts.At(2)); });
+  EXPECT_THAT(error.what(), HasSubstr("'2' of 'accounts'"));
   EXPECT_FALSE(TryLockAll({}, accounts.At(1), accounts.At(2)));
   EXPECT_FALSE(Get(TryLockAllAsync({}, accounts.At(1), accounts.At(2))));
   EXPECT_THROW((void)LockAll({}, accounts.At(1), sagas.At("missing")), NotFoundException);

@@ -70,18 +70,5 @@ TEST_P(LockTest, WithStoresWhatTheFunctionDid) {
   EXPECT_FALSE(IsLocked("42"));
 }
 
-TEST_P(LockTest, WithLeavesTheDocumentAloneWhenTheFunctionThrows) {
-  sagas.Insert(Saga{"42", "new"});
-  EXPECT_THROW(sagas.With("42",
-                          [](Saga& saga) {
-                            saga.step = "half";
-                            throw std::domain_error("no");
-                          }),
-               std::domain_error);
-  clock->RunPending();
-  EXPECT_EQ((*Stored("42"))["step"], "new");
-  EXPECT_FALSE(IsLocked("42"));
-}
-
 }  // namespace
 }  // namespace doclock

@@ -51,11 +51,6 @@ TEST_P(ValueReleaseTest, DoubtSaysWhatItIsAbout) {
   EXPECT_THAT(text_of([&] { orders.Erase("1"); }), HasSubstr("was erased is unknown"));
 }
 
-TEST_P(ValueReleaseTest, LockFieldsAreNotPartOfTheBody) {
-  auto order = orders.Lock({"1", Order{"1", 10, {}}});
-  EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
-}
-
 TEST_P(ValueReleaseTest, ASnapshotCarriesNoLock) {
   auto order = orders.Lock({"1", Order{"1", 10, {}}});
   const auto found = orders.Find("1");
@@ -71,22 +66,6 @@ TEST_P(ValueReleaseTest, WorksFromACopyOfTheEntity) {
   EXPECT_FALSE(IsLocked("1", "orders"));
   EXPECT_EQ(Stored("1", "orders"), json({{"total", 11}}));
   EXPECT_EQ(CodeOf([&] { handle.Release(); }), Errc::kLost);
-}
-
-TEST_P(ValueReleaseTest, WorksAfterDetach) {
-  Order order;
-  {
-    auto handle = orders.Lock({"1", Order{"1", 10, {}}});
-    handle.Detach();
-    EXPECT_FALSE(handle.held());
-    order = *handle;
-  }
-  clock->RunPending();
-  EXPECT_TRUE(IsLocked("1", "orders"));
-  order.total = 12;
-  orders.ReleaseLock(order);
-  EXPECT_EQ(Stored("1", "orders"), json({{"total", 12}}));
-  EXPECT_FALSE(IsLocked("1", "orders"));
 }
 
 TEST_P(ValueReleaseTest, WorksFromAnotherProcess) {
@@ -109,13 +88,6 @@ TEST_P(ValueReleaseTest, ARenewalByItsIdTellsTheNewLease) {
   EXPECT_EQ(told.ttl, 60s);
   EXPECT_EQ(told.remaining, 60s);
   EXPECT_EQ(admin.Status({.key = Key("1")}).at(0).ttl, told.ttl);
-}
-
-TEST_P(ValueReleaseTest, ADetachedLockEndsWithItsLease) {
-  orders.Lock({"1", Order{"1", 10, {}}}).Detach();
-  EXPECT_FALSE(orders.TryLock("1"));
-  clock->Advance(31s);
-  EXPECT_TRUE(orders.TryLock("1"));
 }
 
 TEST_P(ValueReleaseTest, FieldsThatTNeverKnewStay) {
@@ -142,39 +114,6 @@ TEST_P(ValueReleaseTest, TwiceIsNotOwner) {
   orders.ReleaseLock(order);
   order.total = 99;
   EXPECT_EQ(CodeOf([&] { orders.ReleaseLock(order); }), Errc::kNotOwner);
-  EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
-}
-
-TEST_P(ValueReleaseTest, ByAStrangerIsNotOwner) {
-  auto handle = orders.Lock({"1", Order{"1", 10, {}}});
-  Order stranger = *handle;
-  stranger.lock.id = NewUuid();
-  stranger.total = 99;
-  EXPECT_EQ(CodeOf([&] { orders.ReleaseLock(stranger); }), Errc::kNotOwner);
-  EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
-  EXPECT_TRUE(handle.held());
-  handle.Release();
-}
-
-TEST_P(ValueReleaseTest, AnExpiredLockThatWasNotGrantedAgainIsReleased) {
-  auto handle = orders.Lock({"1", Order{"1", 10, {}}});
-  handle.Detach();
-  Order order = *handle;
-  clock->Advance(1h);
-  order.total = 11;
-  orders.ReleaseLock(order);
-  EXPECT_EQ(Stored("1", "orders"), json({{"total", 11}}));
-}
-
-TEST_P(ValueReleaseTest, AnExpiredLockThatWasTakenIsNotOwner) {
-  auto handle = orders.Lock({"1", Order{"1", 10, {}}});
-  handle.Detach();
-  Order order = *handle;
-  clock->Advance(1h);
-  auto taker = orders.Lock("1");
-  order.total = 99;
-  EXPECT_EQ(CodeOf([&] { orders.ReleaseLock(order); }), Errc::kNotOwner);
-  EXPECT_TRUE(taker.held());
   EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
 }
 

@@ -21,16 +21,6 @@ class TransactionTest : public RepositoryTest {
 
   int Balance(std::int64_t number) { return accounts.Find(number).value()->balance(); }
   bool IsAccountLocked(std::int64_t number) { return IsLocked(number, "accounts"); }
-  /// The text of what Commit throws.
-  static std::string TextOf(Transaction& transaction) {
-    try {
-      transaction.Commit();
-    } catch (const std::exception& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
-  }
-
   const LockingRepository<Account> accounts{manager, "accounts"};
   const LockingRepository<Order> orders{manager, "orders"};
   LockProvider names{manager, "names"};
@@ -121,14 +111,6 @@ TEST_P(TransactionTest, AHandleMayBeMovedOrDestroyedBeforeItIsWritten) {
   EXPECT_FALSE(IsAccountLocked(2));
 }
 
-TEST_P(TransactionTest, TakesWhatLockAllReturned) {
-  auto all = accounts.LockAll({1, 2, 3});
-  for (auto& account : all) account->Deposit(1);
-  Transaction(manager).Release(all).Commit();
-  EXPECT_EQ(Balance(3), 101);
-  EXPECT_FALSE(IsAccountLocked(3));
-}
-
 TEST_P(TransactionTest, ReleasesHandlesOfSeveralTypesTogether) {
   auto [saga, from, name] = LockAll({}, sagas.At("42"), accounts.At(1), names.At("month"));
   saga->step = "moved";
@@ -154,28 +136,6 @@ TEST_P(TransactionTest, TakesNoteOfAllOrNoneOfThem) {
   EXPECT_EQ(Balance(1), 100);
 }
 
-TEST_P(TransactionTest, ThatIsRefusedNamesTheDocumentAndLeavesAllHeld) {
-  auto from = accounts.Lock(1), to = accounts.Lock(2);
-  auto seen = accounts.Find(4).value();
-  Transaction transaction(manager);
-  transaction.Release(from).Release(to).Save(accounts, seen);
-  from->Deposit(-30);
-  to->Deposit(30);
-  accounts.Update(4, [](Account& account) { account.Deposit(5); });
-  EXPECT_THROW(transaction.Commit(), ConflictException);
-  const std::string text = TextOf(transaction);
-  EXPECT_THAT(text, HasSubstr("document '4' of 'accounts'"));
-  EXPECT_TRUE(from.held());
-  EXPECT_TRUE(to.held());
-  EXPECT_EQ(Balance(1), 100);
-  EXPECT_EQ(Balance(2), 100);
-
-  Transaction another(manager);
-  another.Release(from).Release(to);
-  another.Commit();
-  EXPECT_EQ(Balance(1), 70);
-}
-
 TEST_P(TransactionTest, MayBeCommittedAgainOnceItIsMended) {
   const LockingRepository<Fragile> fragile(manager, "fragile");
   fragile.Insert(Fragile{"f"});
@@ -194,24 +154,6 @@ TEST_P(TransactionTest, MayBeCommittedAgainOnceItIsMended) {
   EXPECT_EQ(Balance(1), 99);
 }
 
-TEST_P(TransactionTest, ALockThatIsLostRefusesAllAndOnlyThatOneIsDead) {
-  auto from = accounts.Lock(1), to = accounts.Lock(2);
-  from->Deposit(-30);
-  to->Deposit(30);
-  testing::BreakLock(*store, "accounts", 2);
-  Transaction transaction(manager);
-  transaction.Release(from).Release(to);
-  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kLost);
-  EXPECT_TRUE(from.held());
-  EXPECT_FALSE(to.held());
-  EXPECT_TRUE(to.lost().stop_requested());
-  EXPECT_EQ(Balance(1), 100);
-  store->Reset();
-  EXPECT_THAT(TextOf(transaction), HasSubstr("document '2' of 'accounts'"));
-  EXPECT_EQ(store->Calls(), 0) << "it is known";
-  from.Release();
-}
-
 TEST_P(TransactionTest, WhatIsNotOneOfItsDocumentsIsRefusedAtOnce) {
   auto from = accounts.Lock(1);
   LockManager other = AnotherManager();
@@ -225,11 +167,8 @@ TEST_P(TransactionTest, WhatIsNotOneOfItsDocumentsIsRefusedAtOnce) {
   EXPECT_THROW(transaction.Insert(accounts, Account(1, 1)), std::invalid_argument);
   Locked<Account> empty;
   EXPECT_THROW(transaction.Release(empty), std::logic_error);
-  try {
-    transaction.Release(foreign);
-  } catch (const std::invalid_argument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("document '2' of 'accounts' is of another LockManager"));
-  }
+  EXPECT_THAT(ThrownBy<std::invalid_argument>([&] { transaction.Release(foreign); }).what(),
+              HasSubstr("document '2' of 'accounts' is of another LockManager"));
   transaction.Commit();
   EXPECT_THROW(transaction.Release(from), std::logic_error);
   Transaction moved = std::move(transaction);
@@ -262,13 +201,6 @@ TEST_P(TransactionTest, AHandleThatWasUsedMeanwhileIsAMistake) {
   EXPECT_THROW(transaction.Commit(), std::logic_error);
   EXPECT_TRUE(from.held());
   from.Release();
-}
-
-TEST_P(TransactionTest, SharesAreRefusedByName) {
-  auto share = names.Acquire("shared", {.mode = LockMode::kShared});
-  Transaction transaction(manager);
-  EXPECT_THROW(transaction.Keep(share), std::invalid_argument);
-  EXPECT_THROW(transaction.Release(share), std::invalid_argument);
 }
 
 TEST_P(TransactionTest, ReleasesByValue) {
@@ -318,158 +250,19 @@ TEST_P(TransactionTest, IsNotUsedBehindCommitAsync) {
   transaction.Insert(accounts, Account(8, 1));
   auto later = transaction.CommitAsync(boost::asio::deferred);
   transaction.Insert(accounts, Account(9, 1));
-  std::exception_ptr thrown;
-  try {
-    std::move(later)([&](std::exception_ptr error) { thrown = std::move(error); });
+  const auto error = ThrownBy<std::logic_error>([&] {
+    std::exception_ptr thrown;
+    std::move(later)([&](std::exception_ptr told) { thrown = std::move(told); });
     clock->RunPending();
     if (thrown) std::rethrow_exception(thrown);
-    FAIL() << "nothing was thrown";
-  } catch (const std::logic_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("used after CommitAsync"));
-  }
+  });
+  EXPECT_THAT(error.what(), HasSubstr("used after CommitAsync"));
   EXPECT_FALSE(accounts.Find(8));
   auto done = transaction.CommitAsync();
   EXPECT_THROW(transaction.Insert(accounts, Account(10, 1)), std::logic_error);
   EXPECT_THROW(transaction.CommitAsync(), std::logic_error);
   Get(std::move(done));
   EXPECT_TRUE(accounts.Find(8) && accounts.Find(9));
-}
-
-/// Counts what it is told.
-class CountingObserver : public Observer {
- public:
-  void OnReleased(const LockEvent&, std::chrono::nanoseconds) override { ++released; }
-  void OnLost(const LockEvent&) override { ++lost; }
-  void OnInDoubt(const LockEvent&) override { ++in_doubt; }
-  int released = 0, lost = 0, in_doubt = 0;
-};
-
-TEST_P(TransactionTest, TheObserverIsToldWhatSingleVerbsTell) {
-  const auto observer = std::make_shared<CountingObserver>();
-  LockManager watched(store, {.observer = observer, .runtime = clock->runtime()});
-  const LockingRepository<Account> repository(watched, "accounts");
-  auto all = repository.LockAll({1, 2, 3});
-  Transaction(watched).Release(all[0]).Erase(all[1]).Save(all[2]).Commit();
-  clock->RunPending();
-  EXPECT_EQ(observer->released, 2);
-
-  auto again = repository.Lock(1);
-  testing::BreakLock(*store, "accounts", 3);
-  Transaction refused(watched);
-  refused.Release(again).Release(all[2]);
-  EXPECT_EQ(CodeOf([&] { refused.Commit(); }), Errc::kLost);
-  clock->RunPending();
-  EXPECT_EQ(observer->released, 2);
-  EXPECT_EQ(observer->lost, 1);
-  EXPECT_EQ(observer->in_doubt, 0);
-}
-
-/// What the store says is lost on the way, before or after the effect.
-TEST_P(TransactionTest, DoubtIsSettledByALook) {
-  const LockingRepository<json> outbox(manager, "outbox");
-  int number = 0;
-  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter, Fault::Kind::kThrow}) {
-    for (const int struck : {1, 2}) {
-      auto from = accounts.Lock(1), to = accounts.Lock(2);
-      auto seen = accounts.Find(3).value();
-      from->Deposit(-1);
-      to->Deposit(1);
-      seen->Deposit(1);
-      const int before = Balance(1), third = Balance(3);
-      Transaction transaction(manager);
-      transaction.Insert(outbox, ++number, json::object());
-      transaction.Release(from).Save(to).Save(accounts, seen);
-      store->Inject({.kind = kind, .op = {}, .key = Key(std::int64_t{struck})});
-      transaction.Commit();
-      EXPECT_EQ(Balance(1), before - 1);
-      EXPECT_EQ(Balance(3), third + 1);
-      EXPECT_TRUE(outbox.Find(number));
-      EXPECT_FALSE(from.held());
-      EXPECT_TRUE(to.held());
-      accounts.Save(seen);
-      to.Release();
-    }
-  }
-}
-
-/// It may have been erased by another client, to whom the lock fell; nothing else was written then.
-TEST_P(TransactionTest, AMissingDocumentProvesNothingOfTheOthers) {
-  auto closed = accounts.Lock(1), to = accounts.Lock(2);
-  to->Deposit(1);
-  Transaction transaction(manager);
-  transaction.Erase(closed).Release(to);
-  ExpireLock(*store, "accounts", std::int64_t{1});
-  accounts.Lock(1).Erase();
-  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite});
-  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kInDoubt);
-  EXPECT_EQ(Balance(2), 100);
-}
-
-TEST_P(TransactionTest, InsertsAloneInDoubtAreNotSentAgain) {
-  Transaction transaction(manager);
-  transaction.Insert(accounts, Account(8, 1)).Insert(accounts, Account(9, 1));
-  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kSave});
-  EXPECT_THAT(TextOf(transaction), HasSubstr("document '8' of 'accounts' and 1 more"));
-  EXPECT_FALSE(accounts.Find(8));
-
-  Transaction written(manager);
-  written.Insert(accounts, Account(8, 1)).Insert(accounts, Account(9, 1));
-  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kSave});
-  written.Commit();
-  EXPECT_EQ(Balance(9), 1);
-}
-
-/// It is unmoved, whether the others were written or not.
-TEST_P(TransactionTest, AnExpectedDocumentProvesNothingOfTheOthers) {
-  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter}) {
-    auto seen = accounts.Find(2).value();
-    const int before = seen->balance();
-    seen->Deposit(1);
-    Transaction transaction(manager);
-    transaction.Expect(accounts, accounts.Find(1).value()).Save(accounts, seen);
-    store->Inject({.kind = kind, .op = OpKind::kSave});
-    transaction.Commit();
-    EXPECT_EQ(Balance(2), before + 1);
-    EXPECT_EQ(Version(1, "accounts"), 1);
-    accounts.Save(seen);
-  }
-}
-
-TEST_P(TransactionTest, AnExpectationReadsItsSnapshotAtOnceAndNamesADocumentOnce) {
-  Transaction transaction(manager);
-  {
-    const auto seen = accounts.Find(1).value();
-    transaction.Expect(accounts, seen);
-    EXPECT_THROW(transaction.Expect(accounts, seen), std::invalid_argument);
-  }
-  transaction.Insert(orders, Order{"7", 30, {}}).Commit();
-  EXPECT_TRUE(orders.Find("7"));
-  Transaction alone(manager);
-  auto seen = accounts.Find(1).value();
-  alone.Expect(accounts, seen);
-  accounts.Save(seen);
-  try {
-    alone.Commit();
-    FAIL() << "it has changed";
-  } catch (const ConflictException& error) {
-    EXPECT_EQ(error.document()->key, Key(std::int64_t{1}));
-    EXPECT_EQ(error.expected(), 1);
-    EXPECT_EQ(error.found(), 2);
-  }
-}
-
-/// The first attempt may still be under way, and no later one can go through.
-TEST_P(TransactionTest, ARefusalAfterDoubtIsNotAskedForAgain) {
-  auto from = accounts.Lock(1);
-  auto seen = accounts.Find(2).value(), other = accounts.Find(2).value();
-  Transaction transaction(manager);
-  transaction.Release(from).Save(accounts, seen);
-  accounts.Save(other);
-  store->Reset();
-  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite});
-  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kInDoubt);
-  EXPECT_EQ(store->Count(OpKind::kSave), 2);
-  EXPECT_THROW(transaction.Commit(), std::logic_error);
 }
 
 /// It may be the last copy of the manager, without which no lock is released.
@@ -486,21 +279,6 @@ TEST_P(TransactionTest, ThatIsAssignedToReleasesWhatItKeeps) {
   transaction = Transaction(manager);
   clock->RunPending();
   EXPECT_FALSE(IsAccountLocked(1));
-}
-
-TEST_P(TransactionTest, AStoreThatIsAwayLeavesAllHeld) {
-  auto from = accounts.Lock(1), to = accounts.Lock(2);
-  Transaction transaction(manager);
-  transaction.Release(from).Release(to);
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = INT_MAX});
-  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kUnavailable);
-  EXPECT_EQ(TextOf(transaction),
-            "the transaction could not be stored: the store could not be reached (injected)")
-      << "no document is the reason";
-  store->Heal();
-  EXPECT_TRUE(from.held());
-  EXPECT_TRUE(to.held());
-  transaction.Commit();
 }
 
 DOCLOCK_FOR_ALL_STORES(TransactionTest);

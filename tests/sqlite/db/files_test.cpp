@@ -226,27 +226,6 @@ TEST_F(SqliteFiles, NetworkFileSystemsAreRefusedUnlessOneInsists) {
   EXPECT_NE(text.find("locks cannot be relied on"), std::string::npos) << text;
 }
 
-TEST_F(SqliteFiles, OptionsAreChecked) {
-  EXPECT_THROW(OpenSqliteStore(file_, {.busy_timeout = 0ms}), std::invalid_argument);
-  EXPECT_THROW(OpenSqliteStore(file_, {.busy_timeout = 61s}), std::invalid_argument);
-  EXPECT_THROW(OpenSqliteStore(file_, {.max_pages = -1}), std::invalid_argument);
-  EXPECT_FALSE(fs::exists(file_));
-}
-
-TEST_F(SqliteFiles, AForeignWriterIsWaitedForThenNamedAndThenForgotten) {
-  Client client(file_, {.busy_timeout = 200ms});
-  client.Insert("1");
-  RawDatabase foreign(file_);
-  foreign.Run("BEGIN IMMEDIATE");
-  const AcquireOp refused = client.Acquire("1");
-  ASSERT_EQ(refused.status, OpStatus::kFailed);
-  EXPECT_EQ(refused.detail->code, Errc::kUnavailable);
-  EXPECT_NE(refused.detail->message.find("locked"), std::string::npos) << Why(refused);
-  EXPECT_EQ(client.Read("1").status, OpStatus::kDone) << "readers never wait for writers";
-  foreign.Run("COMMIT");
-  EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
-}
-
 TEST_F(SqliteFiles, UnderAForeignWriterReadsWorkAndAllElseSaysThatItIsLocked) {
   Client client(file_, {.busy_timeout = 200ms});
   client.Insert("1", R"({"a":1})");
@@ -258,7 +237,8 @@ TEST_F(SqliteFiles, UnderAForeignWriterReadsWorkAndAllElseSaysThatItIsLocked) {
   RawDatabase foreign(file_);
   foreign.Run("BEGIN IMMEDIATE");
   ExpectLocked(next());
-  ExpectLocked(client.Renew("2", held.request.grant.lock_id));
+  ExpectLocked(client.Acquire("1"));
+  ExpectLocked(client.Renew("2", held.grant.lock_id));
   ExpectLocked(client.Release("2", held));
   EXPECT_EQ(client.Query(Filter().Equal("a", 1)).size(), 1U);
   try {

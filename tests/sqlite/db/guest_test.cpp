@@ -128,24 +128,5 @@ TEST_F(SqliteGuest, CollectionsThatDifferInCaseAreDifferent) {
   EXPECT_EQ(again.Read("1").result.body.json().at("in"), "Orders");
 }
 
-TEST_F(SqliteGuest, KeysOfAllTypesAreDifferent) {
-  Client client(file_);
-  Uuid id{};
-  const std::vector<Key> keys = {Key("1"),
-                                 Key(1),
-                                 Key(""),
-                                 Key(id),
-                                 Key(ObjectId{}),
-                                 Key(std::string(12, '\0')),
-                                 Key(std::string("a\0b", 3)),
-                                 Key("a")};
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    ASSERT_EQ(client.Insert(keys[i], "{\"i\":" + std::to_string(i) + "}").status, OpStatus::kDone);
-  }
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(client.Read(keys[i]).result.body.json().at("i"), i);
-  }
-}
-
 }  // namespace
 }  // namespace doclock::sqlite_test

@@ -8,6 +8,7 @@
 
 #include "doclock/doclock.h"
 #include "doclock/inbox.h"
+#include "doclock/log_observer.h"
 #include "doclock/outbox.h"
 #include "doclock/testing/faulty_store.h"
 #include "filter_words.h"
@@ -126,7 +127,9 @@ class PublicStage : public Stage {
   Process& ProcessOf(const Actor& actor) {
     std::unique_ptr<Process>& process = processes_[actor.there ? 1 : 0];
     if (!process) {
-      process.reset(new Process{LockManager(store_, {.runtime = backend_.clock->runtime()})});
+      ManagerOptions options{.runtime = backend_.clock->runtime()};
+      if (!actor.there) options.observer = log_;
+      process.reset(new Process{LockManager(store_, std::move(options))});
     }
     return *process;
   }
@@ -189,6 +192,10 @@ class PublicStage : public Stage {
 
   std::string ReplyOf(const Error& error) {
     last_error_ = error.what();
+    last_document_.clear();
+    if (const auto& document = error.document()) {
+      last_document_ = document->collection + "/" + document->key.ToString() + ": ";
+    }
     std::string reply = WordOf(error.errc());
     if (const auto* const lock = dynamic_cast<const LockException*>(&error)) {
       if (lock->errc() == Errc::kBusy && lock->remaining()) {
@@ -447,13 +454,14 @@ class PublicStage : public Stage {
       const bool says = last_error_.find(turn.words.Take()) != std::string::npos;
       return says ? "yes" : "no: " + last_error_;
     });
+    Add("WHO error", [this](const Turn&) { return last_document_ + last_error_; });
     Add("WHO close",
         [this](const Turn& turn) { return ProcessOf(turn.actor).manager.Close(), ""; });
   }
 
   void AddTransactions() {
-    Add("WHO commit release|save|erase|keep KEY ; insert|put KEY {FIELDS} ; remove|expect KEY ; "
-        "accept ID ; send {PAYLOAD} [order NAME]",
+    Add("WHO commit release|save|erase|keep KEY ; insert|put KEY {FIELDS} ; remove KEY ; "
+        "accept ID ; send {PAYLOAD} [as ID] [order NAME] [position N] [due TIME]",
         [this](const Turn& turn) {
           Transaction transaction(ProcessOf(turn.actor).manager);
           for (std::vector<std::string>& part : turn.words.Parts()) {
@@ -466,20 +474,35 @@ class PublicStage : public Stage {
     Add("WHO accepted ID", [this](const Turn& turn) {
       return ProcessOf(turn.actor).inbox.Contains(Key(turn.words.Take())) ? "yes" : "no";
     });
-    Add("WHO send-next [fails]", [this](const Turn& turn) {
+    Add("WHO send-next [fails] [limit N]", [this](const Turn& turn) {
       std::string sent = "nothing";
       const bool fails = turn.words.Flag("fails");
-      ProcessOf(turn.actor).outbox.SendNext([&](const OutboxMessage& message) {
+      DispatchOptions options;
+      options.max_attempts = turn.words.NumberAfter("limit").value_or(options.max_attempts);
+      const auto send = [&](const OutboxMessage& message) {
         sent = message.payload.dump();
         if (message.attempts > 1) sent += ", attempt " + std::to_string(message.attempts);
         if (fails) throw std::runtime_error("no");
-      });
+      };
+      ProcessOf(turn.actor).outbox.SendNext(send, options);
       return sent;
     });
     Add("outbox", [this](const Turn&) {
-      const OutboxStatus status = ProcessOf({}).outbox.Status();
-      return std::to_string(status.pending) + " pending" +
-             (status.parked > 0 ? ", " + std::to_string(status.parked) + " parked" : "");
+      const Outbox& outbox = ProcessOf({}).outbox;
+      std::string text = std::to_string(outbox.Status().pending) + " pending";
+      for (const OutboxMessage& message : outbox.Parked()) {
+        text += ", parked " + message.id.ToString() + " (" + message.error + ")";
+      }
+      return text;
+    });
+    Add("retry ID|parked", [this](const Turn& turn) -> std::string {
+      const Outbox& outbox = ProcessOf({}).outbox;
+      const std::string id = turn.words.Take();
+      if (id == "parked") return std::to_string(outbox.RetryParked());
+      return outbox.Retry(Key(id)) ? "done" : "not parked";
+    });
+    Add("drop-message ID", [this](const Turn& turn) {
+      return ProcessOf({}).outbox.Drop(Key(turn.words.Take())), "done";
     });
   }
   /// Adds a part to a transaction: `save 42`.
@@ -490,6 +513,11 @@ class PublicStage : public Stage {
       OutboxMessage message;
       message.payload = TakeObject(words);
       message.order = words.After("order").value_or("");
+      message.position = words.NumberAfter("position").value_or(0);
+      if (const auto id = words.After("as")) message.id = Key(*id);
+      if (const auto due = words.LengthAfter("due")) {
+        message.due = process.manager.StoreTime().time() + *due;
+      }
       process.outbox.Add(transaction, std::move(message));
       return words.Finish();
     }
@@ -529,6 +557,11 @@ class PublicStage : public Stage {
     Add("delay-work TIME",
         [&](const Turn& turn) { return clock.DelayWork(turn.words.TakeLength()), ""; });
     Add("calls", [this](const Turn&) { return Calls(); });
+    Add("log", [this, &clock](const Turn&) {
+      clock.RunPending();
+      const std::string lines = Joined(std::exchange(lines_, {}), "; ");
+      return lines.empty() ? "none" : lines;
+    });
     Add("fail [next N|every] [acquire|renew|write|save|read] [of KEY] "
         "unavailable|refused|unsent|unanswered|late",
         [this](const Turn& turn) { return Fail(turn.words), ""; });
@@ -634,7 +667,14 @@ class PublicStage : public Stage {
       *backend_.store, *collection_, names_, false, Slack(0ms), [this](const Uuid& id, Ms left) {
         return renewed_.contains(id) ? "" : " until " + MomentText(Now() + left);
       }};
-  std::string owner_, group_, last_error_;
+  std::vector<std::string> lines_;
+  const std::shared_ptr<Observer> log_ = std::make_shared<LogObserver>(
+      [this](LogLevel level, std::string_view line) {
+        static constexpr const char* kLevels[] = {"debug ", "info ", "warning ", "error "};
+        lines_.push_back(kLevels[static_cast<int>(level)] + std::string(line.substr(9)));
+      },
+      LogLevel::kDebug);
+  std::string owner_, group_, last_error_, last_document_;
   std::vector<std::string> events_;
   bool closing_ = false;
   bool during_ = false;  ///< Something is to happen during a call.
