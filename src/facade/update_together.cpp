@@ -9,7 +9,7 @@
 #include "doclock/detail/update.h"
 #include "document/json/same_json.h"
 #include "engine/engine.h"
-#include "engine/failure.h"
+#include "engine/calls/failure.h"
 
 namespace doclock::detail {
 namespace {
