@@ -37,6 +37,9 @@ class Together : Batch {
                   Json tree) {
     return Save(client, SaveKind::kReplace, key, version, born, MakeBody(std::move(tree)));
   }
+  SaveOp& Expect(Client& client, const Key& key, const ReadOp& seen) {
+    return Save(client, SaveKind::kExpect, key, seen.result.version, seen.result.born, {});
+  }
 
   /// Were all stored?
   bool Commit() {
