@@ -105,7 +105,13 @@ struct Verb {
   std::function<void(World&)> start;
 };
 
+Order New(const World& w) { return {w.key, 2, {}}; }
+std::vector<Key> Both(const World& w) { return {w.key, w.key + "+"}; }
+std::vector<std::string> BothNames(const World& w) { return {w.key, w.key + "+"}; }
+void Increment(Order& order) { ++order.total; }
+
 void Nothing(World&) {}
+void Erase(World& w) { w.orders->Erase(w.key); }
 void Hold(World& w) { w.order = w.orders->Lock(w.key); }
 void HoldName(World& w) { w.held = w.names->Acquire(w.key); }
 void Look(World& w) { w.snapshot = w.orders->Find(w.key); }
@@ -117,11 +123,7 @@ const LockOptions kShares = {.wait = 2s, .mode = LockMode::kShared};
 const std::map<std::string, Verb>& Verbs() {
   static const std::map<std::string, Verb> kVerbs = {
       {"Lock", {Nothing, [](World& w) { w.orders->LockAsync(w.key, w.Handler()); }}},
-      {"LockMakes",
-       {[](World& w) { w.orders->Erase(w.key); },
-        [](World& w) {
-          w.orders->LockAsync(Order{w.key, 2, {}}, w.Handler());
-        }}},
+      {"LockMakes", {Erase, [](World& w) { w.orders->LockAsync(New(w), w.Handler()); }}},
       {"LockWaits", {Contend, [](World& w) { w.orders->LockAsync(w.key, kWaits, w.Handler()); }}},
       {"LockStaysClosed",
        {Nothing,
@@ -129,10 +131,7 @@ const std::map<std::string, Verb>& Verbs() {
       {"TryLock", {Nothing, [](World& w) { w.orders->TryLockAsync(w.key, {}, w.Handler()); }}},
       {"TryLockBusy", {Contend, [](World& w) { w.orders->TryLockAsync(w.key, {}, w.Handler()); }}},
       {"LockAll",
-       {Contend,
-        [](World& w) {
-          w.orders->LockAllAsync({w.key, w.key + "+"}, kWaits, w.Handler());
-        }}},
+       {Contend, [](World& w) { w.orders->LockAllAsync(Both(w), kWaits, w.Handler()); }}},
       {"LockAllOne",
        {Nothing, [](World& w) { w.orders->LockAllAsync({w.key}, kWaits, w.Handler()); }}},
       {"LockAllNone", {Nothing, [](World& w) { w.orders->LockAllAsync({}, {}, w.Handler()); }}},
@@ -145,27 +144,14 @@ const std::map<std::string, Verb>& Verbs() {
        {Contend, [](World& w) { w.orders->TryLockNextAsync(w.filter, {}, w.Handler()); }}},
       {"Find", {Nothing, [](World& w) { w.orders->FindAsync(w.key, w.Handler()); }}},
       {"FindMany", {Nothing, [](World& w) { w.orders->FindAsync(w.filter, w.Handler()); }}},
-      {"Insert",
-       {[](World& w) { w.orders->Erase(w.key); },
-        [](World& w) {
-          w.orders->InsertAsync(Order{w.key, 2, {}}, w.Handler());
-        }}},
+      {"Insert", {Erase, [](World& w) { w.orders->InsertAsync(New(w), w.Handler()); }}},
       {"SaveSnapshot", {Look, [](World& w) { w.orders->SaveAsync(*w.snapshot, w.Handler()); }}},
       {"TrySave", {Look, [](World& w) { w.orders->TrySaveAsync(*w.snapshot, w.Handler()); }}},
       {"EraseKey", {Nothing, [](World& w) { w.orders->EraseAsync(w.key, w.Handler()); }}},
       {"EraseSnapshot", {Look, [](World& w) { w.orders->EraseAsync(*w.snapshot, w.Handler()); }}},
-      {"Update",
-       {Nothing,
-        [](World& w) {
-          w.orders->UpdateAsync(
-              w.key, [](Order& o) { ++o.total; }, w.Handler());
-        }}},
+      {"Update", {Nothing, [](World& w) { w.orders->UpdateAsync(w.key, Increment, w.Handler()); }}},
       {"UpdateWaits",
-       {Contend,
-        [](World& w) {
-          w.orders->UpdateAsync(
-              w.key, [](Order& o) { ++o.total; }, w.Handler());
-        }}},
+       {Contend, [](World& w) { w.orders->UpdateAsync(w.key, Increment, w.Handler()); }}},
       {"Save", {Hold, [](World& w) { w.order->SaveAsync(w.Handler()); }}},
       {"Release", {Hold, [](World& w) { w.order->ReleaseAsync(w.Handler()); }}},
       {"Discard", {Hold, [](World& w) { w.order->DiscardAsync(w.Handler()); }}},
@@ -180,15 +166,9 @@ const std::map<std::string, Verb>& Verbs() {
        {Contend, [](World& w) { w.names->AcquireAsync(w.key, kShares, w.Handler()); }}},
       {"TryAcquire", {Nothing, [](World& w) { w.names->TryAcquireAsync(w.key, {}, w.Handler()); }}},
       {"AcquireAll",
-       {Contend,
-        [](World& w) {
-          w.names->AcquireAllAsync({w.key, w.key + "+"}, kWaits, w.Handler());
-        }}},
+       {Contend, [](World& w) { w.names->AcquireAllAsync(BothNames(w), kWaits, w.Handler()); }}},
       {"TryAcquireAll",
-       {Nothing,
-        [](World& w) {
-          w.names->TryAcquireAllAsync({w.key, w.key + "+"}, {}, w.Handler());
-        }}},
+       {Nothing, [](World& w) { w.names->TryAcquireAllAsync(BothNames(w), {}, w.Handler()); }}},
       {"RenewName", {HoldName, [](World& w) { w.held->RenewAsync(1min, w.Handler()); }}},
       {"ReleaseName", {HoldName, [](World& w) { w.held->ReleaseAsync(w.Handler()); }}},
       {"DetachName", {HoldName, [](World& w) { w.held->DetachAsync(w.Handler()); }}},

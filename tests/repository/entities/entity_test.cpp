@@ -104,23 +104,16 @@ TEST_P(EntityTest, ABodyThatTCannotReadIsUnlockedAndUnchanged) {
   const json body = {{"step", 7}};
   Put("42", body);
   const auto version = Version("42");
-  try {
-    (void)sagas.Lock("42");
-    FAIL();
-  } catch (const DocumentException& error) {
-    EXPECT_NE(std::string(error.what()).find("42"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("sagas"), std::string::npos);
-  }
+  const auto error = ThrownBy<DocumentException>([&] { (void)sagas.Lock("42"); });
+  EXPECT_NE(std::string(error.what()).find("42"), std::string::npos);
+  ASSERT_TRUE(error.document());
+  EXPECT_EQ(error.document()->collection, "sagas");
   EXPECT_THROW((void)sagas.TryLock("42"), DocumentException);
   EXPECT_THROW((void)Get(sagas.LockAsync("42")), DocumentException);
   EXPECT_THROW((void)sagas.Find("42"), DocumentException);
-  try {
-    (void)sagas.LockNext(Filter{});
-    FAIL();
-  } catch (const DocumentException& error) {
-    ASSERT_TRUE(error.document()) << "which one to put aside";
-    EXPECT_EQ(error.document()->key, Key("42"));
-  }
+  const auto next = ThrownBy<DocumentException>([&] { (void)sagas.LockNext(Filter{}); });
+  ASSERT_TRUE(next.document()) << "which one to put aside";
+  EXPECT_EQ(next.document()->key, Key("42"));
   clock->RunPending();
   EXPECT_FALSE(IsLocked("42"));
   EXPECT_EQ(Stored("42"), body);

@@ -56,6 +56,40 @@ TEST_P(KeptFieldsTest, StayWithEveryVerbThatWrites) {
   EXPECT_EQ(After(), expected);
 }
 
+TEST_P(KeptFieldsTest, StayWhenTheOnesOfTDisappearWithEveryVerbThatWrites) {
+  const LockingRepository<Note> notes(manager, "sagas");
+  const auto expect_gone = [&](const auto& write) {
+    sagas.Erase("1");
+    Put("1", {{"note", "text"}, {"foreign", 1}});
+    write();
+    EXPECT_EQ(After(), json({{"foreign", 1}}));
+  };
+  const auto forget = [](Note& note) { note.note.reset(); };
+  const auto with_snapshot = [&](const auto& save) {
+    return [&, save] {
+      auto found = notes.Find("1").value();
+      forget(*found);
+      save(found);
+    };
+  };
+  expect_gone([&] { notes.With("1", forget); });
+  expect_gone([&] { notes.Update("1", forget); });
+  expect_gone([&] { Get(notes.UpdateAsync("1", forget)); });
+  expect_gone(with_snapshot([&](auto& note) { notes.Save(note); }));
+  expect_gone(with_snapshot([&](auto& note) { Get(notes.SaveAsync(note)); }));
+  expect_gone(with_snapshot([&](auto& note) { EXPECT_TRUE(notes.TrySave(note)); }));
+  expect_gone([&] {
+    auto note = notes.Lock("1");
+    forget(*note);
+    note.Save();
+    note->note = "again";
+    note.Save();
+    EXPECT_EQ(After(), json({{"note", "again"}, {"foreign", 1}}));
+    forget(*note);
+    note.Release();
+  });
+}
+
 TEST_P(KeptFieldsTest, StayBesideOnesThatChangeAndAreRemoved) {
   customers.With("1", [](Customer& c) {
     c.address.city = "Z";

@@ -29,6 +29,7 @@ class OutageTest : public RepositoryTest {
   /// Every form of waiting for a lock, for this long.
   std::vector<Wait> Waits(Duration wait) {
     const LockOptions options{.wait = wait};
+    const std::vector<Key> both{"42", "43"};
     const auto step = [](Saga& saga) { saga.step = "done"; };
     return {
         {"Lock", [=, this] { (void)sagas.Lock("42", options); }},
@@ -38,14 +39,8 @@ class OutageTest : public RepositoryTest {
         {"LockNext", [=, this] { (void)sagas.LockNext({}, options); }},
         {"TryLockNext", [=, this] { (void)sagas.TryLockNext({}, options); }},
         {"LockNextAsync", [=, this] { Finish(sagas.LockNextAsync({}, options)); }},
-        {"LockAll",
-         [=, this] {
-           (void)sagas.LockAll({"42", "43"}, options);
-         }},
-        {"LockAllAsync",
-         [=, this] {
-           Finish(sagas.LockAllAsync({"42", "43"}, options));
-         }},
+        {"LockAll", [=, this] { (void)sagas.LockAll(both, options); }},
+        {"LockAllAsync", [=, this] { Finish(sagas.LockAllAsync(both, options)); }},
         {"Update", [=, this] { WithUpdateWait(wait).Update("42", step); }},
         {"UpdateAsync", [=, this] { Finish(WithUpdateWait(wait).UpdateAsync("42", step)); }},
         {"NamedMutex",

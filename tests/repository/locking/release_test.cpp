@@ -72,38 +72,5 @@ TEST_P(ReleaseTest, AChangedKeyLeavesTheLockHeld) {
   EXPECT_FALSE(Stored("43"));
 }
 
-TEST_P(ReleaseTest, FieldsThatTNeverKnewStay) {
-  Put("42", {{"step", "new"}, {"attempts", 0}, {"foreign", {{"deep", {1, 2}}}}});
-  auto saga = sagas.Lock("42");
-  saga->step = "half";
-  saga.Save();
-  EXPECT_EQ((*Stored("42"))["foreign"], json({{"deep", {1, 2}}}));
-  saga->step = "paid";
-  saga.Release();
-  EXPECT_EQ(Stored("42"),
-            json({{"step", "paid"}, {"attempts", 0}, {"foreign", {{"deep", {1, 2}}}}}));
-}
-
-TEST_P(ReleaseTest, AFieldThatTNoLongerHasDisappears) {
-  Put("42", {{"note", "text"}, {"foreign", 1}}, "notes");
-  LockingRepository<Note> notes(manager, "notes");
-  auto note = notes.Lock("42");
-  note->note.reset();
-  note.Release();
-  EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}}));
-}
-
-TEST_P(ReleaseTest, AFieldAddedBySaveDisappearsLater) {
-  Put("42", {{"foreign", 1}}, "notes");
-  LockingRepository<Note> notes(manager, "notes");
-  auto note = notes.Lock("42");
-  note->note = "text";
-  note.Save();
-  EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}, {"note", "text"}}));
-  note->note.reset();
-  note.Release();
-  EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}}));
-}
-
 }  // namespace
 }  // namespace doclock
