@@ -132,5 +132,53 @@ void SqliteFull32Callers(benchmark::State& state) {
 }
 BENCHMARK(SqliteFull32Callers)->Iterations(1)->Unit(benchmark::kMillisecond);
 
+/// Moves an amount between two documents and adds a note, with several callers: by Update, beside
+/// LockAll and a commit.
+void SqliteTransfer(benchmark::State& state) {
+  const auto callers = static_cast<int>(state.range(0));
+  constexpr int kAccounts = 1000;
+  const TempFolder folder;
+  const LockManager manager{OpenSqliteStore(folder / "ours.db", {.sync = SqliteSync::kFull})};
+  const LockingRepository<Saga> accounts{manager, "accounts"};
+  const LockingRepository<nlohmann::json> notes{manager, "notes"};
+  for (int i = 0; i < kAccounts; ++i) accounts.Insert(Saga{BareUpdates::KeyOf(i)});
+  std::atomic<std::int64_t> note = 0;
+  const auto two = [](int caller, int n) {
+    const int from = (caller * 311 + n * 7919) % kAccounts;
+    return std::pair{BareUpdates::KeyOf(from), BareUpdates::KeyOf((from + 1) % kAccounts)};
+  };
+  Compare(
+      state, {.value = 1.5},
+      [&] {
+        return CallersRate(callers, [&](int caller, int n) {
+          const auto keys = two(caller, n);
+          auto [from, to] =
+              LockAll({.wait = 10s}, accounts.At(keys.first), accounts.At(keys.second));
+          --from->attempts;
+          ++to->attempts;
+          Transaction(manager).Release(from, to).Insert(notes, ++note, {{"n", n}}).Commit();
+        });
+      },
+      [&] {
+        return CallersRate(callers, [&](int caller, int n) {
+          const auto keys = two(caller, n);
+          Update(accounts.At(keys.first), accounts.At(keys.second),
+                 [&](Saga& from, Saga& to, Transaction& transaction) {
+                   --from.attempts;
+                   ++to.attempts;
+                   transaction.Insert(notes, ++note, {{"n", n}});
+                 });
+        });
+      },
+      3);
+}
+BENCHMARK(SqliteTransfer)
+    ->ArgName("callers")
+    ->Arg(1)
+    ->Arg(8)
+    ->Arg(32)
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace doclock::bench

@@ -7,8 +7,6 @@
 
 #include "doclock/doclock.h"
 
-using namespace std::chrono_literals;
-
 struct Account {
   std::string id;
   int balance = 0;
@@ -24,21 +22,21 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Message, id, text)
 class Bank {
  public:
   explicit Bank(const doclock::LockManager& manager)
-      : manager_(manager), accounts_(manager, "accounts"), outbox_(manager, "outbox") {}
+      : accounts_(manager, "accounts"), outbox_(manager, "outbox") {}
 
   void Open(const Account& account) { accounts_.Insert(account); }
 
   /// False: there is not enough on the account, and nothing has changed.
   bool Transfer(const std::string& id, const std::string& from, const std::string& to, int amount) {
-    auto [payer, payee] = doclock::LockAll({.wait = 10s}, accounts_.At(from), accounts_.At(to));
-    if (payer->balance < amount) return false;  // the handles unlock
-    payer->balance -= amount;
-    payee->balance += amount;
-    doclock::Transaction(manager_)
-        .Release(payer, payee)
-        .Insert(outbox_, Message{id, std::to_string(amount) + " from " + from + " to " + to})
-        .Commit();
-    return true;
+    const auto move = [&](Account& payer, Account& payee, doclock::Transaction& transaction) {
+      if (payer.balance < amount) return false;
+      payer.balance -= amount;
+      payee.balance += amount;
+      transaction.Insert(outbox_,
+                         Message{id, std::to_string(amount) + " from " + from + " to " + to});
+      return true;
+    };
+    return doclock::Update(accounts_.At(from), accounts_.At(to), move);
   }
 
   int Sum() {
@@ -49,7 +47,6 @@ class Bank {
   std::size_t Messages() { return outbox_.Find(doclock::Filter()).size(); }
 
  private:
-  doclock::LockManager manager_;
   doclock::LockingRepository<Account> accounts_;
   doclock::LockingRepository<Message> outbox_;
 };

@@ -16,8 +16,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Account, id, balance)
 struct Order {
   std::string id;
   std::int64_t paid = 0;
+  std::int64_t messages = 0;  ///< Tells their order.
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Order, id, paid)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Order, id, paid, messages)
 
 /// The message that is consumed.
 struct Payment {

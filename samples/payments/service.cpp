@@ -17,18 +17,18 @@ Service::Service(doclock::LockManager of) : manager(std::move(of)) {}
 void Service::Handle(const Payment& payment) const {
   if (inbox.Contains(payment.id)) return;
   if (payment.from == payment.to) throw std::invalid_argument("a payment to the payer");
-  auto [from, to, order] = doclock::LockAll({.wait = 10s}, accounts.At(payment.from),
-                                            accounts.At(payment.to), orders.At(payment.order));
-  const std::string result = Pay(payment, *from, *to, *order);
-
-  doclock::Transaction transaction(manager);
-  inbox.Accept(transaction, payment.id);
-  transaction.Release(from, to, order);
-  outbox.Add(transaction, {.id = payment.id + ":" + result,
-                           .payload = payment,
-                           .order = payment.order,
-                           .position = order.fence()});
-  transaction.Commit();
+  const auto pay = [&](Account& from, Account& to, Order& order,
+                       doclock::Transaction& transaction) {
+    const std::string result = Pay(payment, from, to, order);
+    inbox.Accept(transaction, payment.id);
+    outbox.Add(transaction, {.id = payment.id + ":" + result,
+                             .payload = payment,
+                             .order = payment.order,
+                             .position = ++order.messages});
+    return result;
+  };
+  const std::string result = doclock::Update(accounts.At(payment.from), accounts.At(payment.to),
+                                             orders.At(payment.order), pay, {.within = 10s});
   std::cout << payment.id << ' ' << result << std::endl;
 }
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "doclock/lock_all.h"
 #include "doclock/messages.h"
+#include "doclock/update.h"
 #include "model.h"
 
 using Accounts = doclock::LockingRepository<Account>;

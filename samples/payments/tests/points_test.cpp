@@ -43,6 +43,10 @@ class EndingStore final : public doclock::testing::FaultyStore {
     const auto alone = Begin();
     FaultyStore::Commit(commit, budget);
   }
+  void ReadTogether(std::span<doclock::StoreOp* const> reads, Budget budget) override {
+    const auto alone = Begin();
+    FaultyStore::ReadTogether(reads, budget);
+  }
   void Query(doclock::Collection& collection, const doclock::Filter& filter,
              const std::function<bool(doclock::QueryRow&&)>& sink, Budget budget) override {
     const auto alone = Begin();
