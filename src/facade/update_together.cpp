@@ -8,8 +8,8 @@
 
 #include "doclock/detail/update.h"
 #include "document/json/same_json.h"
-#include "engine/engine.h"
 #include "engine/calls/failure.h"
+#include "engine/engine.h"
 
 namespace doclock::detail {
 namespace {

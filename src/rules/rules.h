@@ -172,9 +172,9 @@ DOCLOCK_EXPORT void Write(WriteOp& op, LockState& state, TimePoint now, std::int
                                                                TimePoint now);
 
 /// Carries out one that writes, once the body is in place: kDone. Clears the expired lock, and
-/// passes it on to the first of the queue. An insert finds `state` empty except for its incarnation; an erasure
-/// only sets its version. Returns whether this concerns waiters: it cleared a lock, or granted it
-/// to one of them. The store then notifies them.
+/// passes it on to the first of the queue. An insert finds `state` empty except for its
+/// incarnation; an erasure only sets its version. Returns whether this concerns waiters: it cleared
+/// a lock, or granted it to one of them. The store then notifies them.
 DOCLOCK_EXPORT bool Save(SaveOp& op, LockState& state, TimePoint now);
 
 // What others than the holder do to a lock.

@@ -58,7 +58,8 @@ SavePart::SavePart(Engine& engine, SaveSpec&& spec)
 }
 
 std::int64_t SavePart::Written(const ReadOp* look) noexcept {
-  if (save_.request.Writes() && save_.request.save != SaveKind::kErase) engine_.waits().FreedForSearches(*save_.collection);
+  if (save_.request.Writes() && save_.request.save != SaveKind::kErase)
+    engine_.waits().FreedForSearches(*save_.collection);
   const bool inserts = spec_.save == SaveKind::kInsert;
   result_.born = inserts ? save_.result.born : spec_.born;
   if (look != nullptr) result_.born = look->result.born;

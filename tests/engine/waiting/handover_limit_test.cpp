@@ -52,7 +52,7 @@ class HandOverLimitTest : public EngineTest {
   void NoteWrites() {
     store->OnExecute([this](std::span<StoreOp* const> ops) {
       if (ops.front()->kind != OpKind::kWrite) return;
-      handed.push_back(static_cast<const WriteOp&>(*ops.front()).next != nullptr);
+      handed.push_back(static_cast<const WriteOp&>(*ops.front()).request.next != nullptr);
     });
   }
   std::vector<bool> RunQueue(int length) {
