@@ -305,7 +305,9 @@ TEST_P(UpdateTogetherTest, AFaultAtAnyStepLeavesAllOrNothing) {
         clock->Advance(1min);
         const int by = Attempts("a") - a;
         EXPECT_EQ(Attempts("b") - b, by);
-        if (!in_doubt) EXPECT_EQ(by, threw ? 0 : 1) << skip;
+        if (!in_doubt) {
+          EXPECT_EQ(by, threw ? 0 : 1) << skip;
+        }
         EXPECT_FALSE(IsLocked("a") || IsLocked("b")) << skip;
         if (!struck) break;
       }

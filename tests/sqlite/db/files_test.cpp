@@ -238,7 +238,7 @@ TEST_F(SqliteFiles, UnderAForeignWriterReadsWorkAndAllElseSaysThatItIsLocked) {
   foreign.Run("BEGIN IMMEDIATE");
   ExpectLocked(next());
   ExpectLocked(client.Acquire("1"));
-  ExpectLocked(client.Renew("2", held.grant.lock_id));
+  ExpectLocked(client.Renew("2", held.request.grant.lock_id));
   ExpectLocked(client.Release("2", held));
   EXPECT_EQ(client.Query(Filter().Equal("a", 1)).size(), 1U);
   try {
