@@ -38,8 +38,8 @@ std::filesystem::path ParsePath(std::string_view text) {
     if (c == '#') Refuse("path holds '#'; write it %23");
     text.remove_prefix(1);
     if (c == '%') {
-      const char* const end = text.data() + std::min<std::size_t>(text.size(), 2);
-      if (std::from_chars(text.data(), end, c, 16).ptr != text.data() + 2) {
+      const char* const digits = text.data();
+      if (text.size() < 2 || std::from_chars(digits, digits + 2, c, 16).ptr != digits + 2) {
         Refuse("path holds '%' without two hexadecimal digits after it; write the sign itself %25");
       }
       text.remove_prefix(2);
