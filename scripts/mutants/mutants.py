@@ -24,7 +24,7 @@ RESULTS = WORK / 'results.jsonl'
 FAULTY = WORK / 'faulty.txt'  # names of mutants that do not compile
 EQUIVALENT = ROOT / 'tests' / 'mutants' / 'equivalent.txt'
 AREAS = ['src/rules', 'src/locking/commit.cpp', 'src/engine=200', 'src/memory=70',
-         'src/sqlite/operations=70', 'src/sqlite/locks=50']
+         'src/sqlite/tables=70', 'src/sqlite/unit.cpp=50']
 
 SWITCH = '''#pragma once
 // What is always or never true in a mutant is no mistake here.
