@@ -8,6 +8,8 @@
 namespace doclock::sqlite {
 namespace {
 
+constexpr std::array kSuffixes{"", "-wal", "-shm"};
+
 [[noreturn]] void Gone(const std::string& path) {
   throw RefusedError(path + " was moved, deleted or replaced while it was open");
 }
@@ -23,7 +25,7 @@ platform::FileIdentity IdentityOf(const std::string& path) {
 
 FileSet::FileSet(const std::filesystem::path& database, const Connection& connection) {
   auto file = files_.begin();
-  for (const char* suffix : {"", "-wal", "-shm"}) {
+  for (const char* suffix : kSuffixes) {
     const std::string path = database.string() + suffix;
     *file++ = {path, IdentityOf(path)};
   }
@@ -35,6 +37,26 @@ void FileSet::Check() const {
   for (const File& file : files_) {
     if (IdentityOf(file.path) != file.identity) Gone(file.path);
   }
+}
+
+FileSet::Place FileSet::Look() const noexcept {
+  Place place = Place::kSame;
+  for (const File& file : files_) {
+    const auto now = platform::IdentityOf(file.path.c_str());
+    if (now && *now != file.identity) return Place::kReplaced;
+    if (!now) place = Place::kMissing;
+  }
+  return place;
+}
+
+std::uint32_t FileSet::TagAt(const std::filesystem::path& database) {
+  std::uint64_t mixed = 0;
+  for (const char* suffix : kSuffixes) {
+    const auto file = platform::IdentityOf((database.string() + suffix).c_str());
+    if (!file) return 0;
+    mixed = (mixed ^ file->inode) * 0x9E3779B97F4A7C15U;
+  }
+  return static_cast<std::uint32_t>(mixed >> 32) | 1;
 }
 
 }  // namespace doclock::sqlite
