@@ -182,6 +182,7 @@ void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
 
 /// Searches once on a worker, for an asynchronous caller that does not wait.
 void SearchLater(const EnginePtr& engine, const PendingPtr& search) {
+  if (engine->closed()) return search->End(Errc::kCancelled);  // Close did not know of it
   engine->calls().searching().Run([engine, search, background = engine->Background()] {
     if (!search->settled()) search->Settle(SearchOnce(engine->leases(), search->spec, false));
   });

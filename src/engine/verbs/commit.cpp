@@ -45,7 +45,7 @@ class CommitProcedure final : Parts, public WriteProcedure {
   CommitResult Finish() noexcept {
     result_.failure = EndParts();
     result_.thrown = std::move(thrown_);
-    result_.refused = refused_;
+    result_.refused = refused_part_;
     if (result_.failure || result_.thrown) return std::move(result_);
     for (const CommitPart* const part : parts) result_.versions.push_back(part->version);
     return std::move(result_);

@@ -128,7 +128,7 @@ Procedure::Step WriteProcedure::Refused(CommitPart* why) noexcept {
   state_ = State::kFinished;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i] == why) {
-      refused_ = i;
+      refused_part_ = i;
     } else {
       parts_[i]->NotWritten();
     }

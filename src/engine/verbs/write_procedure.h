@@ -37,8 +37,8 @@ class WriteProcedure : public Procedure {
   /// In place of EndParts: the procedure goes, perhaps unfinished.
   void DropParts() noexcept;
 
-  std::size_t refused_ = 0;    ///< With a failure: the part that it names, if it names one.
-  std::exception_ptr thrown_;  ///< What CommitOp::join threw: nothing was written.
+  std::size_t refused_part_ = 0;  ///< With a failure: the part that it names, if it names one.
+  std::exception_ptr thrown_;     ///< What CommitOp::join threw: nothing was written.
 
  private:
   enum class State : std::uint8_t { kStart, kSent, kLook, kFinished };

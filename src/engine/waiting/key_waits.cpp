@@ -108,10 +108,9 @@ PendingPtr KeyWaits::FindMeant(const GrantSeen& seen) noexcept {
 }
 
 void KeyWaits::Claim(PendingAcquire& waiter) noexcept {
-  ++asking;
+  if (asking++ == 0) asked_when = table.calls().Now();
   again = false;
   told.reset();
-  asked_when = table.calls().Now();
   waiter.queue_state = PendingAcquire::QueueState::kClaimed;
   if (wanted) table.calls().runtime().Cancel(std::exchange(timer, 0));  // its answer sets another
 }
@@ -123,10 +122,16 @@ void KeyWaits::Unclaim(PendingAcquire& waiter) noexcept {
   }
 }
 
+void KeyWaits::TakeAnswer(FailurePtr why) noexcept {
+  last = std::move(why);
+  answered_when = table.calls().Now();
+}
+
 void KeyWaits::LeaveGranted(PendingAcquire& waiter) noexcept {
   --asking;
   again = false;
   last = WithoutText(Errc::kBusy);  // only its code is asked for
+  asked_when = table.calls().Now();
   Leave(waiter);
 }
 
@@ -218,8 +223,9 @@ TimePoint KeyWaits::NextInTurn() noexcept {
 FailurePtr KeyWaits::WhyEnded(const PendingAcquire& waiter, Errc code) const noexcept {
   if (code == Errc::kTimedOut) {
     if (last && last->code == Errc::kUnavailable) return CopyOf(*last);  // it names the cause
-    const bool silent = asking > 0 && table.calls().Now() - asked_when >= kSilence;
-    if (silent || AwaitsFirstAnswer()) return NoAnswer(waiter);
+    const TimePoint silent_since = std::max(asked_when, answered_when);
+    const bool silent = asking > 0 && table.calls().Now() - silent_since >= kSilence;
+    if (silent || AwaitsFirstAnswer(waiter)) return NoAnswer(waiter);
   }
   return BusyFailure(waiter, code, last.get());
 }

@@ -47,9 +47,10 @@ struct KeyWaits {
   std::chrono::nanoseconds left_free{};   ///< How long others could have had it since `taken`.
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
-  TimePoint asked_when{};  ///< When the attempt or hand-over under way began.
+  TimePoint asked_when{};  ///< Since then there was no grant, if any attempt is under way.
   FailurePtr last;         ///< Why the last attempt failed; null: none has ended.
-  bool listed = true;      ///< Still in the shard's map.
+  TimePoint answered_when = TimePoint::min();  ///< When that was.
+  bool listed = true;                          ///< Still in the shard's map.
   /// Of the last grant that a hint told of while an attempt was under way.
   std::optional<GrantSeen> told;
 
@@ -79,6 +80,8 @@ struct KeyWaits {
   void Claim(PendingAcquire& waiter) noexcept;
   /// It has ended, and the waiter has not got the lock.
   void Unclaim(PendingAcquire& waiter) noexcept;
+  /// An attempt was answered, and not by a grant.
+  void TakeAnswer(FailurePtr why) noexcept;
   /// The lock was granted to this waiter, which leaves.
   void LeaveGranted(PendingAcquire& waiter) noexcept;
   /// After an attempt or a hand-over for this waiter: its ticket, if it has left the queue
@@ -96,9 +99,11 @@ struct KeyWaits {
   Waiters TakeFailFast(const AcquireSpec* busy) noexcept;
   /// Those of them that a share keeps out.
   Waiters TakeFailFastWriters() noexcept;
-  /// Is the store, or a release of this process, about to give the first answer for this key?
-  [[nodiscard]] bool AwaitsFirstAnswer() const noexcept {
-    return !last && (asking > 0 || releasing > 0 || shares_releasing > 0);
+  /// Is the store, or a release of this process, about to give the first answer for this key? For a
+  /// search: since it began. A grant to another is none.
+  [[nodiscard]] bool AwaitsFirstAnswer(const PendingAcquire& waiter) const noexcept {
+    const bool answered = wanted ? answered_when >= waiter.started : last != nullptr;
+    return !answered && (asking > 0 || releasing > 0 || shares_releasing > 0);
   }
   /// The waiters whose time is over, once there is an answer.
   Waiters TakeOverdue() noexcept;

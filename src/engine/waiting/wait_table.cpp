@@ -118,8 +118,10 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
                          waiter->search());
     if (why) waits->last = std::move(why);
     first = waits->queue.empty() && waits->releasing == 0 && waits->shares_releasing == 0;
-    // The first waiter has asked already and sleeps until there is a reason to ask again.
-    ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0 || waits->others_turn();
+    // The first waiter has asked already and sleeps until there is a reason to ask again. A search
+    // is one: its time may be over sooner.
+    ask = waiter->fail_fast() || waiter->search() || waits->queue.empty() || waits->timer == 0 ||
+          waits->others_turn();
     waiter->where = node.begin();
     waits->queue.splice(waits->queue.end(), node);
     if (waiter->fail_fast()) ++waits->failing_fast;
@@ -139,7 +141,7 @@ bool WaitTable::AwaitsFirstAnswer(PendingAcquire& waiter) noexcept {
   const std::scoped_lock lock(shard.mutex);
   if (!waiter.answered) return waiter.WaitForFirstAnswer();
   const auto waits = FindKey(shard, waiter);
-  if (!waits || !waits->AwaitsFirstAnswer() || !waiter.WaitForFirstAnswer()) return false;
+  if (!waits || !waits->AwaitsFirstAnswer(waiter) || !waiter.WaitForFirstAnswer()) return false;
   return waits->overdue = true;
 }
 
@@ -301,22 +303,23 @@ void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter)
 }
 
 void WaitTable::StartSearch(const KeyWaitsPtr& waits, const PendingPtr& waiter, bool asks_free_in) {
-  calls_.searching().Run([self = shared_from_this(), waits, waiter, asks_free_in] {
-    AcquireResult result;
-    if (waiter->settled()) {  // while others searched
-      result.failure = WithoutText(Errc::kCancelled);
-    } else {
-      result = SearchOnce(*self->leases_, waiter->spec, asks_free_in);
-    }
-    self->AfterAttempt(waits, *waiter, std::move(result));
-  });
+  calls_.searching().Run(
+      [self = shared_from_this(), waits, waiter, asks_free_in, background = calls_.Background()] {
+        AcquireResult result;
+        if (waiter->settled()) {  // while others searched
+          result.failure = WithoutText(Errc::kCancelled);
+        } else {
+          result = SearchOnce(*self->leases_, waiter->spec, asks_free_in);
+        }
+        self->AfterAttempt(waits, *waiter, std::move(result));
+      });
 }
 
-void WaitTable::AfterAttempt(const KeyWaitsPtr& line, PendingAcquire& waiter, AcquireResult result,
+void WaitTable::AfterAttempt(const KeyWaitsPtr& waits, PendingAcquire& waiter, AcquireResult result,
                              std::optional<int> queued_behind) noexcept {
-  if (result.grant.lease) return Granted(line, waiter, std::move(result));
+  if (result.grant.lease) return Granted(waits, waiter, std::move(result));
   const FailurePtr failure = std::move(result.failure);
-  Shard& shard = ShardOf(line->hash);
+  Shard& shard = ShardOf(waits->hash);
   const bool may_pass = MayPass(waiter, *failure);
   if (may_pass) waiter.BeginWaiting(failure->waiting);
   Leavers left;
@@ -325,38 +328,43 @@ void WaitTable::AfterAttempt(const KeyWaitsPtr& line, PendingAcquire& waiter, Ac
   std::optional<GrantSeen> told;
   {
     const std::scoped_lock lock(shard.mutex);
-    KeyWaits& waits = *line;
-    told.swap(waits.told);
-    waits.Unclaim(waiter);
-    waits.last = CopyOf(*failure);
-    if (may_pass) {
-      left.refused = waits.TakeFailFast(&waiter.spec);
-    } else {
-      waits.LeaveTo(left.refused, waiter);
+    told.swap(waits->told);
+    waits->Unclaim(waiter);
+    // A search whose wait was over has not asked.
+    if (failure->code != Errc::kCancelled) waits->TakeAnswer(CopyOf(*failure));
+    // One whose lease is over before the store answers must not keep the others from asking.
+    const bool queued = waiter.queue_state == PendingAcquire::QueueState::kQueued;
+    if (waits->wanted && queued && failure->code == Errc::kUnavailable) {
+      waits->queue.splice(waits->queue.end(), waits->queue, waiter.where);
     }
-    if (may_pass) left.overdue = waits.TakeOverdue();
-    ticket = waits.TakeTicketOfLeaver(waiter);
-    ask_again = std::exchange(waits.again, false) || !may_pass || ticket.entered ||
-                waits.BringFailFastForward();
+    if (may_pass) {
+      left.refused = waits->TakeFailFast(&waiter.spec);
+    } else {
+      waits->LeaveTo(left.refused, waiter);
+    }
+    if (may_pass) left.overdue = waits->TakeOverdue();
+    ticket = waits->TakeTicketOfLeaver(waiter);
+    ask_again = std::exchange(waits->again, false) || !may_pass || ticket.entered ||
+                waits->BringFailFastForward();
     if (!ask_again) {
-      const TimePoint next = waits.wanted ? NextSearch(*waits.collection, *failure)
+      const TimePoint next = waits->wanted ? NextSearch(*waits->collection, *failure)
                              : queued_behind
                                  ? NextLookInQueue(waiter, *queued_behind, failure.get())
                                  : NextLook(failure.get());
-      left.unwakeable = SleepOrLeave(line, next);
+      left.unwakeable = SleepOrLeave(waits, next);
     }
-    EraseIfIdle(shard, line);
+    EraseIfIdle(shard, waits);
   }
   LeaveStoreQueue(waiter, ticket);
   left.Settle(failure.get());
-  if (told && TakeGrant(line, *told)) return;
-  if (ask_again) Pump(line, true);
+  if (told && TakeGrant(waits, *told)) return;
+  if (ask_again) Pump(waits, true);
 }
 
 Leavers WaitTable::LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
   Leavers left;
   waits->LeaveGranted(waiter);
-  if (waiter.shared()) {  // others may have room: their own attempt tells
+  if (waiter.shared() || waits->wanted) {  // others may have room: their own attempt tells
     left.refused = waits->TakeFailFastWriters();
   } else {
     left.refused = waits->TakeFailFast(nullptr);
@@ -426,7 +434,8 @@ void WaitTable::Hear(Collection& collection, const LockHint& hint) noexcept {
     });
     return;
   }
-  OnHint(collection, hint);
+  Wake(collection, hint.hash, hint.grant);
+  if (hint.hash && !hint.grant) Wake(collection, HashOfSearches(collection));
 }
 
 void WaitTable::Freed(Collection& collection, std::size_t hash) noexcept {
@@ -438,11 +447,6 @@ void WaitTable::FreedForSearches(Collection& collection) noexcept {
   const std::size_t hash = HashOfSearches(collection);
   if (ShardOf(hash).count.load(std::memory_order_acquire) == 0) return;
   if (!hints_.Heard(collection)) Wake(collection, hash);
-}
-
-void WaitTable::OnHint(Collection& collection, const LockHint& hint) noexcept {
-  Wake(collection, hint.hash, hint.grant);
-  if (hint.hash && !hint.grant) Wake(collection, HashOfSearches(collection));
 }
 
 void WaitTable::Wake(const Collection& collection, std::optional<std::size_t> hash,

@@ -74,17 +74,15 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// the waiters ask.
   void EndRelease(Release& release, LeasePtr lease, bool released) noexcept;
 
-  /// Takes a hint from the store, on any thread, for waiters and searches of this process.
+  /// Takes a hint from the store, on any thread: settles the waiter that was granted the lock, if
+  /// it tells all of that, or lets the first waiters and searches of this process ask. Out of
+  /// memory it is missed: waiters poll.
   void Hear(Collection& collection, const LockHint& hint) noexcept;
   /// Wakes the waiters of this process after a lock was released here and not handed over: the
   /// store may not give them a hint.
   void Freed(Collection& collection, std::size_t hash) noexcept;
   /// Likewise its searches alone: a document that matches may be free, or was written.
   void FreedForSearches(Collection& collection) noexcept;
-
-  /// A hint from the store: settles the waiter that was granted the lock, if it tells all of that,
-  /// or lets the first waiters ask. Out of memory it is missed: waiters poll.
-  void OnHint(Collection& collection, const LockHint& hint) noexcept;
 
  private:
   struct Shard {

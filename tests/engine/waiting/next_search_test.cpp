@@ -197,6 +197,92 @@ TEST_F(DifferentSearchesTest, ASearchThatWasAskingWhenAHintCameIsNotLeftOut) {
   EXPECT_FALSE(first->result);
 }
 
+TEST_F(DifferentSearchesTest, ACancelledSearchSaysNothingOfTheStore) {
+  clock->DelayWork(2s);
+  CancelAcquire(SearchFor(1)->handle);
+  clock->Advance(1900ms);
+  const auto second = SearchFor(1, {.wait = 10ms});
+  clock->Advance(1min);
+  EXPECT_EQ(second->code(), Errc::kUnavailable) << "it had no answer within a second";
+}
+
+TEST_F(DifferentSearchesTest, ASearchThatIsAlwaysGrantedTooLateLetsTheOthersAsk) {
+  const auto hasty = SearchFor(1, {.ttl = 1s, .wait = kForever});
+  const auto patient = SearchFor(1);
+  int searches = 0;
+  store->before_reply = [&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind == OpKind::kAcquire && ++searches < 20) clock->Jump(2s);
+  };
+  Put("a", 1);
+  clock->RunPending();
+  EXPECT_TRUE(patient->granted());
+  EXPECT_FALSE(hasty->result);
+}
+
+TEST_F(DifferentSearchesTest, AShortSearchHearsAnAnswerOfItsOwn) {
+  store->DropHints(true);
+  for (const auto delay : {0ms, 100ms}) {
+    const int due = static_cast<int>(delay.count());
+    const auto first = SearchFor(due);
+    for (int i = 0; i < 3; ++i) Other().Insert(due + i, {{"due", due}});
+    clock->Advance(1ms);
+    clock->DelayWork(delay);
+    const auto second = SearchFor(due, {.wait = 10ms});
+    const auto third = SearchFor(due, {.wait = 250ms});
+    const auto fourth = SearchFor(due, {.wait = 10ms});
+    clock->Advance(1s);
+    EXPECT_TRUE(first->granted() && second->granted() && third->granted()) << delay.count();
+    EXPECT_EQ(fourth->code(), Errc::kNotFound) << delay.count();
+    clock->DelayWork(0ms);
+  }
+}
+
+/// As many searches ask at once as there are lanes.
+class SearchesSideBySideTest : public DifferentSearchesTest {
+ protected:
+  struct LanesStore : TestStore {
+    using TestStore::TestStore;
+    [[nodiscard]] StoreTraits traits() const noexcept override {
+      StoreTraits traits = TestStore::traits();
+      traits.immediate = false;
+      traits.lanes = 8;
+      return traits;
+    }
+  };
+
+  SearchesSideBySideTest() {
+    manager.reset();
+    store = std::make_shared<LanesStore>(OpenMemoryStore({.clock = clock}));
+    manager.emplace(
+        store, ManagerOptions{.poll_min = 1min, .poll_max = 1min, .runtime = clock->runtime()});
+    collection = store->Open("orders", {}, 30s).get();
+  }
+};
+
+TEST_F(SearchesSideBySideTest, OneThatAsksLaterHidesNoSilence) {
+  const auto first = SearchFor(1, {.wait = 4s});
+  const auto second = SearchFor(1, {.wait = 4s});
+  clock->Advance(500ms);
+  clock->DelayWork(1min);
+  const auto third = SearchFor(1);
+  clock->Advance(2500ms);
+  const auto fourth = SearchFor(1);
+  clock->Advance(1s);
+  EXPECT_EQ(first->code(), Errc::kUnavailable) << "asked for 3.5 s without an answer";
+  EXPECT_EQ(second->code(), Errc::kUnavailable);
+  clock->Advance(2min);
+}
+
+TEST_F(NextSearchTest, ClosingWaitsForASearchUnderWay) {
+  clock->DelayWork(1s);
+  const auto search = NextLater(Next({.wait = kForever}));
+  clock->DelayWork(0s);
+  const TimePoint start = clock->Now();
+  manager.reset();
+  EXPECT_EQ(search->code(), Errc::kCancelled);
+  EXPECT_EQ(clock->Now() - start, 1s);
+}
+
 /// Counts the doubts it is told of.
 struct DoubtCounter : Observer {
   void OnInDoubt(const LockEvent& event) override { keys.push_back(event.key); }

@@ -53,11 +53,11 @@ TEST_F(QuietQueueTest, AHandOverTellsWhoMadeTheDocument) {
 }
 
 /// Its attempt would be a second grant for the same caller.
-TEST_F(QuietQueueTest, AHintDuringAHandOverLetsTheNextHolderNotAsk) {
+TEST_F(QuietQueueTest, AWakingDuringAHandOverLetsTheNextHolderNotAsk) {
   Grant held = Lock("a");
   const auto next = LockLater("a", {.wait = kForever});
   store->Reset();
-  BeforeReply(OpKind::kWrite, [this] { engine()->waits().OnHint(*collection, {Key("a").Hash()}); });
+  BeforeReply(OpKind::kWrite, [this] { engine()->waits().Freed(*collection, Key("a").Hash()); });
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
   clock->RunPending();
   EXPECT_TRUE(next->granted());
