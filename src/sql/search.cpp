@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "document/json/row_filter.h"
 #include "document/json/typed_value.h"
 #include "document/values/utf8.h"
 
@@ -214,7 +213,7 @@ class Sorted {
   bool End() {
     std::ranges::sort(rows_, [&](const QueryRow& a, const QueryRow& b) {
       return IsBefore(filter_, PositionOf(filter_, a.key, a.body),
-                      PositionOf(filter_, b.key, b.body));
+                      PositionOf(filter_, b.key, b.body), dialect_.keys());
     });
     bytes_ = 0;
     for (QueryRow& row : std::exchange(rows_, {})) wanted_ = wanted_ && visit_(std::move(row));
@@ -232,12 +231,12 @@ class Sorted {
 };
 
 /// Is the document one that the SELECT is to show? One that has no tree is, wherever it comes.
-bool IsOf(const Select& select, const Filter& filter, const QueryRow& row) {
+bool IsOf(const Select& select, const Filter& filter, const Dialect& dialect, const QueryRow& row) {
   if (filter.order().empty()) return true;
   const Filter::Position position = PositionOf(filter, row.key, row.body);
   const Rank rank = RankOf(position.value);
   return (rank == Rank::kNull || select.ranks.Have(rank)) &&
-         (!select.overlaps || IsBefore(filter, *filter.after(), position));
+         (!select.overlaps || IsBefore(filter, *filter.after(), position, dialect.keys()));
 }
 
 }  // namespace
@@ -265,7 +264,7 @@ void Search(const Filter& filter, const Dialect& dialect, bool sorts, const Run&
     const auto show_to = [&](const std::function<bool(QueryRow&&)>& show) {
       run(select, [&](QueryRow&& row) {
         const bool meets = StateMatches(filter, row.locked) && Matches(filter, row.key, row.body) &&
-                           IsOf(select, filter, row);
+                           IsOf(select, filter, dialect, row);
         return !meets || show(std::move(row));
       });
     };
@@ -276,7 +275,7 @@ void Search(const Filter& filter, const Dialect& dialect, bool sorts, const Run&
           return true;
         });
       };
-      VisitInOrder(filter, kPageRows, show_all, count);
+      VisitInOrder(filter, kPageRows, show_all, count, dialect.keys());
     } else {
       const std::function<bool(QueryRow&&)> sink = count;
       Sorted sorted(filter, dialect, sink);

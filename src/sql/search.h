@@ -11,6 +11,7 @@
 #include "doclock/export.h"
 #include "doclock/filter.h"
 #include "doclock/store.h"
+#include "document/json/row_filter.h"
 
 namespace doclock::sql {
 
@@ -62,6 +63,8 @@ class DOCLOCK_EXPORT Dialect {
   [[nodiscard]] virtual std::string CompareKey(const char* op, const Key& key,
                                                Values& values) const = 0;
   [[nodiscard]] virtual std::string ByKey(bool descending) const = 0;
+  /// Returns the order of keys that ByKey asks for.
+  [[nodiscard]] virtual KeyOrder keys() const noexcept { return OrderOfKey; }
   [[nodiscard]] virtual std::string HasState(Filter::LockState state) const = 0;
   /// Whether the server has the number's place among others just where the filter has it.
   [[nodiscard]] virtual bool IsExact(const nlohmann::json& number) const = 0;

@@ -82,15 +82,6 @@ void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
   if (options.local_only) CheckFileSystem(path.parent_path());
 }
 
-/// Called before SQLite touches a file: it would write to a log, or by an index, that the other
-/// stores do not have.
-void CheckOthers(const ProcessCoordinator& coordinator, const fs::path& path) {
-  if (!coordinator.OthersDiffer(path)) return;
-  Refuse(path,
-         "or its -wal or -shm was moved, deleted or replaced while other stores have it open; put "
-         "it back as it was, or close them first");
-}
-
 /// Nothing, if the file is missing.
 std::uintmax_t SizeOf(const fs::path& path) {
   std::error_code error;
@@ -179,7 +170,6 @@ void Prepare(OpenFile& open, const SqliteStoreOptions& options, Deadline deadlin
     if (begins_era) open.coordinator->BeganEra();
     open.era = LastEra(*open.connection);
     open.files = std::make_unique<const FileSet>(open.path, *open.connection);
-    open.coordinator->PublishFiles(FileSet::TagAt(open.path));
     open.open_lock = std::make_unique<OpenLock>(open.path);
     open.connection->Accept();
   } catch (...) {
@@ -205,7 +195,6 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
   try {
     CheckLibrary();
     open.coordinator = ProcessCoordinator::Join(open.path, deadline);
-    if (open.coordinator) CheckOthers(*open.coordinator, open.path);
     CheckLeftLogs(open.path);
     if (!options.complete && !open.coordinator && ProcessCoordinator::HasFile()) {
       Refuse(open.path, "has no coordinator file -doclock yet; any other use of doclock makes it");

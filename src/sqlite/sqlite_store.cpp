@@ -38,13 +38,9 @@ struct Parts {
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
   ~Parts() {
-    using Place = sqlite::FileSet::Place;
-    const Place place = open.files->Look();
-    // SQLite may delete the log now. If a file was moved, others stay refused until this is closed.
-    if (place == Place::kSame) open.coordinator->PublishFiles(0);
     // The last connection to close writes its log into the database, and deletes what has the log's
     // name, even another log. While the lock is held, SQLite takes no connection for the last one.
-    if (place != Place::kReplaced) open.open_lock->Release();
+    if (!open.files->IsReplaced()) open.open_lock->Release();
   }
 
   sqlite::OpenFile open;  ///< Outlives the connections.

@@ -25,8 +25,6 @@ class Lossy final : public sqlite::ProcessCoordinator {
   void Leave() noexcept override {}
   std::string Occupant() const override { return {}; }
   Crowd Stores() const noexcept override { return {}; }
-  void PublishFiles(std::uint32_t) noexcept override {}
-  bool OthersDiffer(const std::filesystem::path&) const override { return false; }
   bool NeedsEra() const noexcept override { return false; }
   void BeganEra() noexcept override {}
   std::int64_t slot() const noexcept override { return 1; }

@@ -31,7 +31,7 @@ TEST_F(DoctorTest, LooksAtEverythingAndLeavesNoTrace) {
   EXPECT_EQ(well.code, 0) << well.out << well.err;
   for (const char* check :
        {"open", "answer", "collection", "locks", "leftovers", "malformed", "server: SQLite",
-        "topology", "schema: version 2", "coordinator: 1", "disk"}) {
+        "topology", "schema: version 3", "coordinator: 1", "disk"}) {
     EXPECT_THAT(well.out, HasSubstr(std::string("ok       ") + check));
   }
   const Ended missing = Doclock({"-c", "typo", "doctor"});

@@ -87,8 +87,6 @@ void Use(ProcessCoordinator& coordinator, ProcessCoordinator& other) {
   }
   coordinator.AddWatchers(1);
   static_cast<void>(coordinator.OthersWatch());
-  coordinator.PublishFiles(7);
-  static_cast<void>(coordinator.OthersDiffer(Database()));
   static_cast<void>(coordinator.Occupant());
   static_cast<void>(coordinator.Look(other.slot()));
   std::vector<Notification> notifications;

@@ -71,7 +71,7 @@ class Checker {
            name == fields_.version || name == fields_.born || name == fields_.owner ||
            name == fields_.released || name == fields_.closed || name == fields_.group ||
            name == fields_.readers || name == fields_.fence || name == fields_.queue ||
-           name == fields_.passed;
+           name == fields_.passed || name == fields_.expected;
   }
 
   /// `depth` is the value's own if it is an object or an array.

@@ -88,17 +88,18 @@ std::optional<std::chrono::milliseconds> NextDue(
   return due_in;
 }
 
-bool IsBefore(const Filter& filter, const Filter::Position& a, const Filter::Position& b) noexcept {
-  if (filter.order().empty()) return filter.descending() ? b.key < a.key : a.key < b.key;
+bool IsBefore(const Filter& filter, const Filter::Position& a, const Filter::Position& b,
+              KeyOrder keys) noexcept {
+  if (filter.order().empty()) return filter.descending() ? keys(b.key, a.key) : keys(a.key, b.key);
   const int order =
       filter.descending() ? CompareValues(b.value, a.value) : CompareValues(a.value, b.value);
-  return order != 0 ? order < 0 : a.key < b.key;
+  return order != 0 ? order < 0 : keys(a.key, b.key);
 }
 
 bool FirstRows::Admits(const Filter::Position& position) {
-  if (after_ && !IsBefore(filter_, *after_, position)) return false;
+  if (after_ && !IsBefore(filter_, *after_, position, keys_)) return false;
   const bool full = left_out_ || kept_.size() == most_;
-  if (!full || IsBefore(filter_, position, kept_.front().position)) return true;
+  if (!full || IsBefore(filter_, position, kept_.front().position, keys_)) return true;
   left_out_ = true;
   return false;
 }

@@ -45,16 +45,22 @@ inline constexpr std::size_t kPageBytes = 4 * 1024 * 1024;
 /// The most documents that one page, or one scan that sorts, holds.
 inline constexpr std::size_t kPageRows = 16'000;
 
-/// Whether `a` stands before `b` in the filter's order, ties in the order of Key.
+/// Whether a key stands before another one in a store's order of keys.
+using KeyOrder = bool (*)(const Key&, const Key&) noexcept;
+/// The order of Key.
+inline bool OrderOfKey(const Key& a, const Key& b) noexcept { return a < b; }
+
+/// Whether `a` stands before `b` in the filter's order, ties in the order of the keys.
 DOCLOCK_EXPORT bool IsBefore(const Filter& filter, const Filter::Position& a,
-                             const Filter::Position& b) noexcept;
+                             const Filter::Position& b, KeyOrder keys = OrderOfKey) noexcept;
 
 /// The first rows in the filter's order behind `after`, of the documents that are shown to it in
 /// any order: at most `most`, and kPageBytes.
 class DOCLOCK_EXPORT FirstRows {
  public:
-  FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most)
-      : filter_(filter), after_(std::move(after)), most_(most) {}
+  FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most,
+            KeyOrder keys = OrderOfKey)
+      : filter_(filter), after_(std::move(after)), most_(most), keys_(keys) {}
 
   /// Is a document with this position to be kept? If not for lack of room, Pass finds out that
   /// there are more.
@@ -82,13 +88,15 @@ class DOCLOCK_EXPORT FirstRows {
     QueryRow row;
   };
   [[nodiscard]] auto Order() const noexcept {
-    return
-        [this](const Kept& a, const Kept& b) { return IsBefore(filter_, a.position, b.position); };
+    return [this](const Kept& a, const Kept& b) {
+      return IsBefore(filter_, a.position, b.position, keys_);
+    };
   }
 
   const Filter& filter_;
   const std::optional<Filter::Position> after_;
   const std::size_t most_;
+  const KeyOrder keys_;
   std::vector<Kept> kept_;  // a heap, with the last one in front
   std::size_t bytes_ = 0;
   bool left_out_ = false;
@@ -100,7 +108,7 @@ class DOCLOCK_EXPORT FirstRows {
 /// called once for `most` of them, and no more are kept than the limit.
 template <class Scan>
 void VisitInOrder(const Filter& filter, std::size_t most, const Scan& scan,
-                  const std::function<bool(QueryRow&&)>& sink) {
+                  const std::function<bool(QueryRow&&)>& sink, KeyOrder keys = OrderOfKey) {
   if (filter.limit() > 0) most = std::min(most, static_cast<std::size_t>(filter.limit()));
   std::optional<Filter::Position> after = filter.after();
   std::int64_t shown = 0;
@@ -108,7 +116,7 @@ void VisitInOrder(const Filter& filter, std::size_t most, const Scan& scan,
     return sink(std::move(row)) && ++shown != filter.limit();
   };
   do {
-    FirstRows rows(filter, std::move(after), most);
+    FirstRows rows(filter, std::move(after), most, keys);
     scan(rows);
     if (!rows.Pass(count)) return;
     after = rows.rest();

@@ -1,5 +1,6 @@
 #include "sqlite/db/file_set.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "sqlite/db/connection.h"
@@ -7,8 +8,6 @@
 
 namespace doclock::sqlite {
 namespace {
-
-constexpr std::array kSuffixes{"", "-wal", "-shm"};
 
 [[noreturn]] void Gone(const std::string& path) {
   throw RefusedError(path + " was moved, deleted or replaced while it was open");
@@ -25,7 +24,7 @@ platform::FileIdentity IdentityOf(const std::string& path) {
 
 FileSet::FileSet(const std::filesystem::path& database, const Connection& connection) {
   auto file = files_.begin();
-  for (const char* suffix : kSuffixes) {
+  for (const char* suffix : {"", "-wal", "-shm"}) {
     const std::string path = database.string() + suffix;
     *file++ = {path, IdentityOf(path)};
   }
@@ -39,24 +38,11 @@ void FileSet::Check() const {
   }
 }
 
-FileSet::Place FileSet::Look() const noexcept {
-  Place place = Place::kSame;
-  for (const File& file : files_) {
+bool FileSet::IsReplaced() const noexcept {
+  return std::ranges::any_of(files_, [](const File& file) {
     const auto now = platform::IdentityOf(file.path.c_str());
-    if (now && *now != file.identity) return Place::kReplaced;
-    if (!now) place = Place::kMissing;
-  }
-  return place;
-}
-
-std::uint32_t FileSet::TagAt(const std::filesystem::path& database) {
-  std::uint64_t mixed = 0;
-  for (const char* suffix : kSuffixes) {
-    const auto file = platform::IdentityOf((database.string() + suffix).c_str());
-    if (!file) return 0;
-    mixed = (mixed ^ file->inode) * 0x9E3779B97F4A7C15U;
-  }
-  return static_cast<std::uint32_t>(mixed >> 32) | 1;
+    return now && *now != file.identity;
+  });
 }
 
 }  // namespace doclock::sqlite

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -25,12 +24,8 @@ class FileSet {
   /// @throws DatabaseError (kRefused), naming the file, if a name leads to another file by now, or
   /// to none.
   void Check() const;
-  enum class Place : std::uint8_t { kSame, kMissing, kReplaced };
-  /// Whether the names still lead to these files, one of them to none, or one to another file.
-  [[nodiscard]] Place Look() const noexcept;
-
-  /// A number that almost certainly differs for other files; 0: one of them is missing.
-  [[nodiscard]] static std::uint32_t TagAt(const std::filesystem::path& database);
+  /// Whether a name leads to another file by now.
+  [[nodiscard]] bool IsReplaced() const noexcept;
 
  private:
   struct File {

@@ -78,11 +78,6 @@ class ProcessCoordinator {
   };
   [[nodiscard]] virtual Crowd Stores() const noexcept = 0;
 
-  /// Publishes which files this store has open (FileSet::TagAt); 0: none any more.
-  virtual void PublishFiles(std::uint32_t tag) noexcept = 0;
-  /// Whether another store has other files open than those of this database are now.
-  [[nodiscard]] virtual bool OthersDiffer(const std::filesystem::path& database) const = 0;
-
   /// Whether no store has begun an era since the last time when none had the database open. Called
   /// during the write turn, as BeganEra is.
   [[nodiscard]] virtual bool NeedsEra() const noexcept = 0;

@@ -79,6 +79,21 @@ std::string BodyWith(const Path& path, const nlohmann::json& value) {
   return body.dump();
 }
 
+/// The bytes of a UUID or an ObjectId.
+std::span<const std::uint8_t> BytesOf(const Key& key) noexcept {
+  if (const auto* uuid = std::get_if<Uuid>(&key.value())) return {uuid->begin(), uuid->end()};
+  if (const auto* id = std::get_if<ObjectId>(&key.value())) return id->bytes;
+  return {};
+}
+
+/// SQLite's order of keys.
+bool StandsBefore(const Key& a, const Key& b) noexcept {
+  static constexpr std::array kPlaces{1, 0, 2, 2};  // text, integer, UUID, ObjectId
+  const int first = kPlaces.at(a.value().index()), second = kPlaces.at(b.value().index());
+  if (first != second) return first < second;
+  return first == 2 ? std::ranges::lexicographical_compare(BytesOf(a), BytesOf(b)) : a < b;
+}
+
 std::string PlaceOf(sql::Values& values) { return "?" + std::to_string(values.size()); }
 
 }  // namespace
@@ -96,7 +111,8 @@ std::string FieldSql(const Path& path) {
 }
 
 std::string TypeSql(const Path& path) {
-  return IfValid("NULLIF(json_type(body, " + PathText(path) + "), 'null')");
+  return IfValid("NULLIF(replace(json_type(body, " + PathText(path) +
+                 "), 'real', 'integer'), 'null')");
 }
 
 std::span<const sql::Ranks> SqliteDialect::ranks() const noexcept {
@@ -133,6 +149,8 @@ std::string SqliteDialect::CompareKey(const char* op, const Key& key, sql::Value
   values.emplace_back(key);
   return std::string(" AND d.key") + op + PlaceOf(values);
 }
+
+KeyOrder SqliteDialect::keys() const noexcept { return StandsBefore; }
 
 /// SQLite may have no more than a double in place of a larger number.
 bool SqliteDialect::IsExact(const nlohmann::json& number) const {

@@ -36,6 +36,7 @@ class SqliteDialect final : public sql::Dialect {
   [[nodiscard]] std::string ByKey(bool descending) const override {
     return descending ? "d.key DESC" : "d.key";
   }
+  [[nodiscard]] KeyOrder keys() const noexcept override;
   [[nodiscard]] std::string HasState(Filter::LockState state) const override {
     return state == Filter::LockState::kLocked ? " AND l.lock_id IS NOT NULL" : "";
   }

@@ -143,6 +143,17 @@ TEST_F(SqliteMovedFiles, StoresThatFollowOneAnotherHaveLogsOfTheirOwn) {
   EXPECT_EQ(stays.Create("1").status, OpStatus::kDone);
 }
 
+TEST_F(SqliteMovedFiles, AStoreThatIsOpenedMeanwhileStopsNoneOfThat) {
+  Client client(file_);
+  client.Insert("free");
+  const AcquireOp held = client.Create("held");
+  for (const std::string suffix : {"", "-wal", "-shm"})
+    fs::rename(With(suffix), With(suffix + "2"));
+  Client second(file_);
+  EXPECT_EQ(second.Create("held").status, OpStatus::kDone) << "of a new file";
+  ExpectAllRefused(client, held, "things.db ", "while it was open");
+}
+
 /// BEGIN waits for a program that does not know the coordinator.
 TEST_F(SqliteMovedFiles, AFileThatGoesWhileAWriterWaitsIsRefused) {
   Client client(file_);

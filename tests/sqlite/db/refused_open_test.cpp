@@ -1,5 +1,5 @@
-// An open that is refused because of files that are missing, moved or others changes none of them:
-// once they are put back, everything that was acknowledged is there.
+// An open that is refused because of files that are missing or others changes none of them: once
+// they are put back, everything that was acknowledged is there.
 
 #include <fstream>
 #include <iterator>
@@ -95,49 +95,7 @@ TEST_F(SqliteRefusedOpen, AnotherFileInPlaceOfTheCoordinatorFileStaysAsItIs) {
   }
 }
 
-/// One of the files of a store that has them open.
-class SqliteRefusedOpenOf : public SqliteRefusedOpen,
-                            public ::testing::WithParamInterface<const char*> {};
-
-TEST_P(SqliteRefusedOpenOf, AMovedFileChangesNothing) {
-  Child holder = Holder();
-  MoveAway(GetParam());
-  ExpectRefusedAndUntouched("was moved");
-  PutBack(GetParam());
-  EXPECT_EQ(Open(true), "open");
-  ExpectAllThere();
-}
-
-TEST_P(SqliteRefusedOpenOf, ADeletedFileChangesNothing) {
-  Child holder = Holder();
-  fs::remove(With(GetParam()));
-  ExpectRefusedAndUntouched("was moved, deleted");
-  // The log comes to the database when its holder closes; without the database there is none.
-  holder.Say("end");
-  EXPECT_EQ(holder.Wait(), 0);
-  if (*GetParam() != 0) ExpectAllThere();
-}
-
-TEST_P(SqliteRefusedOpenOf, AReplacedFileChangesNothing) {
-  { Client(file_).Insert("backup"); }
-  fs::copy_file(file_, Away(".backup"));
-  Child holder = Holder();
-  const std::string suffix = GetParam();
-  MoveAway(suffix);
-  fs::copy_file(suffix.empty() ? Away(".backup") : Away(suffix), With(suffix));
-  ExpectRefusedAndUntouched("replaced while other stores have it open");
-  holder.Say("end");
-  EXPECT_EQ(holder.Wait(), 0);
-  PutBack(suffix);
-  ExpectAllThere();
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, SqliteRefusedOpenOf, ::testing::Values("", "-wal", "-shm"),
-                         [](const auto& file) {
-                           return *file.param == 0 ? "Database" : std::string(file.param + 1);
-                         });
-
-/// Without the coordinator file no store sees that another has the old log.
+/// The last connection to close deletes what has the log's name.
 TEST_F(SqliteRefusedOpen, AStoreThatClosesLeavesTheLogThatTookThePlaceOfItsOwn) {
   { Client(file_).Insert("before"); }
   Child first({"fill", file_.string(), "1"});

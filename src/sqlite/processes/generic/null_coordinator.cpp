@@ -10,8 +10,6 @@ class NullCoordinator final : public ProcessCoordinator {
   void Leave() noexcept override {}
   [[nodiscard]] std::string Occupant() const override { return {}; }
   [[nodiscard]] Crowd Stores() const noexcept override { return {}; }
-  void PublishFiles(std::uint32_t) noexcept override {}
-  [[nodiscard]] bool OthersDiffer(const std::filesystem::path&) const override { return false; }
   /// It cannot see whether others have it open.
   [[nodiscard]] bool NeedsEra() const noexcept override { return false; }
   void BeganEra() noexcept override {}

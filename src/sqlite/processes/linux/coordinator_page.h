@@ -33,7 +33,6 @@ class SharedMutex {
 struct Participant {
   std::atomic<std::int64_t> slot;
   std::atomic<std::int32_t> watchers;
-  std::atomic<std::uint32_t> files;  ///< FileSet::TagAt; 0: none, or it does not matter any more.
 };
 static_assert(sizeof(Participant) == 16, "all processes share the layout");
 

@@ -11,7 +11,6 @@
 #include <system_error>
 
 #include "platform/process.h"
-#include "sqlite/db/file_set.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -32,11 +31,6 @@ std::uint32_t* FutexOf(std::atomic<std::uint32_t>& word) noexcept {
   return reinterpret_cast<std::uint32_t*>(&word);
 }
 
-void Clear(Participant& participant) noexcept {
-  participant.files.store(0);
-  participant.slot.store(0);  // last: another store may take it at once
-}
-
 }  // namespace
 
 SharedCoordinator::SharedCoordinator(const std::filesystem::path& database, Deadline deadline)
@@ -52,7 +46,7 @@ SharedCoordinator::SharedCoordinator(const std::filesystem::path& database, Dead
 
 SharedCoordinator::~SharedCoordinator() {
   AddWatchers(-watchers_.load());
-  if (self_ != nullptr) Clear(*self_);
+  if (self_ != nullptr) self_->slot.store(0);
 }
 
 ProcessCoordinator::Crowd SharedCoordinator::Stores() const noexcept {
@@ -63,21 +57,6 @@ ProcessCoordinator::Crowd SharedCoordinator::Stores() const noexcept {
     if (slot != 0 && Look(slot) != Liveness::kDead) ++crowd.stores;
   }
   return crowd;
-}
-
-void SharedCoordinator::PublishFiles(std::uint32_t tag) noexcept {
-  if (self_ != nullptr) self_->files.store(tag);
-}
-
-bool SharedCoordinator::OthersDiffer(const std::filesystem::path& database) const {
-  for (const Participant& other : file_.page().participants) {
-    const std::uint32_t theirs = other.files.load();
-    const std::int64_t slot = other.slot.load();
-    if (theirs == 0 || theirs == FileSet::TagAt(database)) continue;
-    // Looked at again: a store that closes clears its tag before SQLite deletes the log.
-    if (other.files.load() == theirs && Look(slot) == Liveness::kAlive) return true;
-  }
-  return false;
 }
 
 /// The first store to open the file makes the page anew.
@@ -209,7 +188,7 @@ bool SharedCoordinator::Read(std::uint32_t& position,
 void SharedCoordinator::Remove(Participant& participant, std::int64_t slot) noexcept {
   if (participant.slot.load() != slot) return;
   file_.page().watchers.fetch_sub(participant.watchers.exchange(0));
-  Clear(participant);
+  participant.slot.store(0);
 }
 
 void SharedCoordinator::ReapDeadStores() noexcept {

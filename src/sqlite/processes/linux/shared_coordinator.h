@@ -26,8 +26,6 @@ class SharedCoordinator final : public ProcessCoordinator {
   [[nodiscard]] std::string Occupant() const override;
 
   [[nodiscard]] Crowd Stores() const noexcept override;
-  void PublishFiles(std::uint32_t tag) noexcept override;
-  [[nodiscard]] bool OthersDiffer(const std::filesystem::path& database) const override;
   [[nodiscard]] bool NeedsEra() const noexcept override;
   void BeganEra() noexcept override;
   [[nodiscard]] std::int64_t slot() const noexcept override { return file_.slot(); }
