@@ -181,27 +181,6 @@ TEST_F(CommandsTest, StatusWatches) {
   EXPECT_EQ(watch.Wait().code, 128 + SIGINT);
 }
 
-TEST_F(CommandsTest, StatusWatchesOnWhenTheStoreIsThereAgain) {
-  ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
-  Holding run(*this, {"job"});
-  Program watch(
-      {"sh", "-c",
-       "exec " + std::string(DOCLOCK_CLI) + " status --watch --interval 100ms --json > '" +
-           (folder / "shown") + "' 2> '" + (folder / "said") + "'"},
-      {store});
-  ASSERT_TRUE(Eventually([&] { return !TextOf(folder / "shown").empty(); }));
-  std::filesystem::rename(folder / "locks.db", folder / "away.db");
-  ASSERT_TRUE(Eventually([&] {
-    return watch.IsOver() || TextOf(folder / "said").find("was moved") != std::string::npos;
-  }));
-  std::filesystem::rename(folder / "away.db", folder / "locks.db");
-  const std::size_t before = TextOf(folder / "shown").size();
-  EXPECT_TRUE(
-      Eventually([&] { return watch.IsOver() || TextOf(folder / "shown").size() > before; }));
-  watch.Signal(SIGINT);
-  EXPECT_EQ(watch.Wait().code, 128 + SIGINT);
-}
-
 TEST_F(CommandsTest, RenewAndReleaseAreAboutGroups) {
   Holding run(*this, {"--ttl", "300ms", "--group", "g", "job"});
   const json renewed = Json({"renew", "--ttl", "1h", "--json", "g"});

@@ -105,22 +105,6 @@ TEST_F(EventsTest, FollowGoesOnBehindABodyThatCannotBeRead) {
   EXPECT_FALSE(events.IsOver());
 }
 
-TEST_F(EventsTest, FollowGoesOnWhenTheStoreIsThereAgain) {
-  std::vector<std::string> command = Following();
-  command.back() += " 2> '" + (folder / "said") + "'";
-  Holding first(*this, {"--owner", "me", "held"});
-  Program events(command, {store});
-  ASSERT_TRUE(Told("held"));
-  std::filesystem::rename(folder / "locks.db", folder / "away.db");
-  ASSERT_TRUE(Eventually([&] {
-    return events.IsOver() || TextOf(folder / "said").find("was moved") != std::string::npos;
-  }));
-  std::filesystem::rename(folder / "away.db", folder / "locks.db");
-  std::ofstream(folder / "go").put('x');
-  EXPECT_TRUE(Eventually([&] { return events.IsOver() || Count("released") == 1; }));
-  EXPECT_FALSE(events.IsOver());
-}
-
 TEST_F(EventsTest, FollowWaitsForACollectionThatIsMissing) {
   std::vector<std::string> command = Following();
   command.back() += " -c later 2> '" + (folder / "said") + "'";
