@@ -57,6 +57,17 @@ DOCLOCK_EXPORT bool IsBefore(const Filter& filter, const Filter::Position& a,
 /// The first rows in the filter's order behind `after`, of the documents that are shown to it in
 /// any order: at most `most`, and kPageBytes.
 class DOCLOCK_EXPORT FirstRows {
+  struct Kept {
+    Filter::Position position;
+    std::size_t bytes;
+    QueryRow row;
+  };
+  [[nodiscard]] auto Order() const noexcept {
+    return [this](const Kept& a, const Kept& b) {
+      return IsBefore(filter_, a.position, b.position, keys_);
+    };
+  }
+
  public:
   FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most,
             KeyOrder keys = OrderOfKey)
@@ -82,17 +93,6 @@ class DOCLOCK_EXPORT FirstRows {
   [[nodiscard]] const std::optional<Filter::Position>& rest() const noexcept { return rest_; }
 
  private:
-  struct Kept {
-    Filter::Position position;
-    std::size_t bytes;
-    QueryRow row;
-  };
-  [[nodiscard]] auto Order() const noexcept {
-    return [this](const Kept& a, const Kept& b) {
-      return IsBefore(filter_, a.position, b.position, keys_);
-    };
-  }
-
   const Filter& filter_;
   const std::optional<Filter::Position> after_;
   const std::size_t most_;
