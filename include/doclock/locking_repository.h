@@ -142,7 +142,7 @@ class LockingRepository : public AsyncRepository<T> {
     return detail::RunHere(detail::TryAllOperation{documents().LockAll(std::move(keys), options)},
                            std::move(stop));
   }
-  /// Returns a document for LockAll of several repositories (lock_all.h), and for Read. Nothing is
+  /// Returns a document for doclock::Update, LockAll and Read of several repositories. Nothing is
   /// sent yet; the target's entity is read now.
   [[nodiscard]] LockTarget<Locked<T>> At(Target<T> target) const {
     return documents().At(std::move(target));

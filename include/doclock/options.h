@@ -67,9 +67,11 @@ struct LockFieldNames {
 struct RepositoryOptions {
   /// The lease of locks that name none, kMinTtl to kMaxTtl.
   Duration ttl = std::chrono::seconds(30);
-  /// Update() tries this many optimistic saves before it takes the lock. 0 to 1000.
+  /// Update() tries this many optimistic saves before it takes the lock, and doclock::Update this
+  /// many commits. 0 to 1000.
   int update_retries = 5;
-  /// How long Update() waits for the lock once it takes it.
+  /// How long Update() waits for the lock once it takes it. For doclock::Update see
+  /// UpdateOptions::within.
   Duration update_wait = std::chrono::seconds(30);
   /// Names of the lock's fields; null means EntityTraits' (or the default) names.
   std::shared_ptr<const LockFieldNames> lock_fields = nullptr;

@@ -109,8 +109,8 @@ class Dispatcher;
 /// between two messages of an order, the second one may wait for up to a minute.)
 /// The place in the order is taken at Add, and not by the commit: one that is committed later than
 /// one behind it may be sent after it, or at the same time. Whoever locks a common document in both
-/// transactions (and takes its fence for `position`), or counts them there in an Update, has them
-/// in order.
+/// transactions (and takes its fence for `position`), or keeps a counter in that document and
+/// raises it in the `f` of an Update (`.position = ++account.sent`), has them in order.
 ///
 /// Each message is a document of the collection, whose key is the message's id. Any number of
 /// processes may add and send. The store's clock tells what is due, and when a pause ends.

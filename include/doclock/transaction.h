@@ -136,6 +136,7 @@ class DOCLOCK_EXPORT Transaction {
   /// it has the new version.
   template <class T>
   Transaction& Save(const LockingRepository<T>& repository, Snapshot<T>& snapshot) {
+    state()->CheckNotLent();
     auto body = std::make_shared<Body>();
     const auto make = [repository, &snapshot, body]() -> detail::CommitPartSpec {
       detail::SaveSpec spec = repository.documents().ReplaceSpec(snapshot);
@@ -161,10 +162,11 @@ class DOCLOCK_EXPORT Transaction {
     return Note(repository, repository.documents().ExpectSpec(snapshot));
   }
 
-  /// Writes all documents, or none. Without any it does nothing. After success the Transaction is
-  /// used up, and the handles are as after their single verbs. Whatever else than InDoubtException,
-  /// kClosed and kForked it throws, nothing was written: every handle whose lock is not lost is
-  /// *still held*, and Commit() can be called again.
+  /// Writes all documents, or none; those that it only expects are looked at all the same. Without
+  /// any document it does nothing. After success the Transaction is used up, and the handles are as
+  /// after their single verbs. Unless it throws InDoubtException, nothing was written; and except
+  /// after kClosed and kForked every handle whose lock is not lost is *still held*, and Commit()
+  /// can be called again.
   ///
   /// The leases of the handles are not renewed while the store writes, and their deadlines stay.
   /// @throws what the single verbs throw, naming the document that was refused: LockException kLost
@@ -201,6 +203,7 @@ class DOCLOCK_EXPORT Transaction {
   /// A write under the lock of a handle.
   template <class StatePtr>
   Transaction& Enlist(const StatePtr& handle, WriteKind kind) {
+    state()->CheckNotLent();
     const auto make = [handle, kind]() -> detail::CommitPartSpec {
       if (handle->ended.load(std::memory_order_acquire)) detail::ThrowEmptyHandle();
       return detail::HolderSpec{handle->lease, kind,

@@ -17,9 +17,9 @@ namespace doclock {
 /// How documents are updated together. Checked before anything is sent: std::invalid_argument names
 /// the field.
 struct UpdateOptions {
-  /// How long all attempts, and the wait for locks, may take together; zero: no wait. None: the
-  /// shortest RepositoryOptions::update_wait of the documents. A call of the store that is under
-  /// way then, or an `f`, is not cut short.
+  /// How long all attempts, and the wait for locks, may take together; zero: one attempt, which
+  /// waits for no lock. None: the shortest RepositoryOptions::update_wait of the documents. A call
+  /// of the store that is under way then, or an `f`, is not cut short.
   std::optional<Duration> within = std::nullopt;
 };
 
@@ -35,29 +35,41 @@ struct UpdateOptions {
 ///                 });
 /// ```
 ///
-/// Returns what `f` returned. A document that `f` leaves unchanged is not written, and the commit
-/// expects it to be as it was read (Transaction::Expect): so a decision may rest on it. A missing
-/// document whose target has an entity is inserted by the commit, and not before. If `f` neither
-/// changes nor adds anything, nothing is sent.
+/// Returns what `f` returned. `f` takes each entity by reference, those that it only reads as const
+/// if it likes. A document that `f` leaves unchanged is not written, and the commit expects it to
+/// be as it was read (Transaction::Expect): so a decision may rest on it. What `f` reads itself, as
+/// by Find, is not expected: name it here too, or Expect it. A missing document whose target has an
+/// entity is inserted by the commit, and not before, also if `f` leaves the entity as it is. If
+/// nothing is changed, added or inserted, no commit is sent.
 ///
 /// If another client was quicker, it begins again. After RepositoryOptions::update_retries attempts
-/// (the least of the documents), or when it meets a lock, it takes the locks of the documents that
-/// exist, as LockAll, and releases them in the commit: so it makes progress.
+/// (the least of the documents), or when a document to be written is locked, it takes the locks of
+/// all documents that exist, also of those that `f` leaves unchanged, as LockAll, and releases them
+/// in the commit: so it makes progress.
 ///
 /// So **f may be called several times**, each time with fresh entities and an empty transaction,
-/// and must not have other effects. It may only add to the transaction: `Insert`, `Outbox::Add`,
-/// `Inbox::Accept`, `Join`. What it adds takes effect behind the documents. It must not lock or
-/// update the documents: it would wait for itself. An exception of `f` ends the update, and nothing
-/// is written. What refuses something that `f` added (DuplicateMessageException), or a unique
-/// index, ends it too. Once the outcome of a commit is in doubt, `f` is not called again:
-/// InDoubtException.
+/// and must not have other effects. It may add Insert, Expect, Erase of a snapshot, ReleaseLock,
+/// `Outbox::Add`, `Inbox::Accept` and `Join`. The documents are written first, then what `f` added,
+/// in its order. `f` must not lock or update the documents: it would wait for itself.
 ///
-/// Thread-safe. Keep a repository or the LockManager meanwhile.
+/// An exception of `f` ends the update, and nothing is written. So does what refuses something that
+/// `f` added (for an Insert of an existing key ConflictException, whose index() is empty: to create
+/// or change a document, name a target with an entity), and a unique index. If the reply to a
+/// commit is lost and doclock cannot prove what happened, Update throws InDoubtException; it does
+/// not begin again once a commit was in doubt.
+///
+/// There are forms for one to four documents, and for a list of one repository. For more of several
+/// types use LockAll and a Transaction.
+///
+/// Thread-safe. A repository or the LockManager must stay alive until Update returns: targets keep
+/// neither.
 /// @throws std::invalid_argument for a document that is named twice or is of another LockManager,
 /// and for bad options
-/// @throws std::logic_error if `f` commits the transaction
-/// @throws NotFoundException for a missing document without an entity
-/// @throws LockException kTimedOut or kBusy if the locks were not available in time, kCancelled
+/// @throws std::logic_error if `f` commits the transaction, or adds the write of a handle or the
+/// save of a snapshot
+/// @throws NotFoundException before `f`, for a missing document without an entity
+/// @throws LockException kTimedOut, or kBusy without a wait, if a lock was not available in time;
+/// kCancelled
 /// @throws ConflictException if other clients were quicker until the time was over
 /// @throws what `f` and Transaction::Commit throw, DocumentException, StoreException (kRefused from
 /// a store without transactions)
@@ -88,7 +100,8 @@ auto Update(const LockTarget<Locked<A>>& a, const LockTarget<Locked<B>>& b,
 }
 
 /// Updates documents of one repository, which must exist, as the forms for targets do: calls
-/// `f(std::vector<T*>, Transaction&)` with the entities in the order of the keys.
+/// `f(std::vector<T*>, Transaction&)` with the entities in the order of `keys`, which is not
+/// sorted. No key, or one twice, is std::invalid_argument.
 template <class T, class F>
 auto Update(const LockingRepository<T>& repository, const std::vector<Key>& keys, F&& f,
             const UpdateOptions& options = {}, std::stop_token stop = {}) {

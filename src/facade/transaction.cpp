@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/calls/failure.h"
 #include "engine/engine.h"
 
 namespace doclock {
@@ -77,19 +78,28 @@ void TransactionState::Join(NativeHandle native, std::function<void(void*)> join
   join_ = std::move(join);
 }
 
-void TransactionState::Lend(const std::shared_ptr<TransactionState>& state,
-                            const std::function<void(Transaction&)>& use) {
+CommitSpec TransactionState::Lend(const std::shared_ptr<TransactionState>& state,
+                                  const std::function<void(Transaction&)>& use) {
   state->phase_ = Phase::kLent;
   Transaction transaction(state);
   use(transaction);
-  state->phase_ = Phase::kOpen;
+  return state->Collect();
+}
+
+void TransactionState::CheckNotLent() const {
+  if (phase_ != Phase::kLent) return;
+  throw std::logic_error(
+      "doclock: Update commits the transaction of its f, which adds Insert, Expect, messages and "
+      "Join, Erase of a snapshot and ReleaseLock; what else is to change is named to Update");
 }
 
 CommitSpec TransactionState::MakeSpec() const {
   CheckOpen();
-  if (phase_ == Phase::kLent) {
-    throw std::logic_error("doclock: Update commits the transaction: its f only adds to it");
-  }
+  CheckNotLent();
+  return Collect();
+}
+
+CommitSpec TransactionState::Collect() const {
   if (join_ && parts_.empty()) {
     throw std::logic_error("doclock: a transaction with joined work needs a document");
   }
@@ -143,7 +153,7 @@ void TransactionState::CommitAsync(CommitSpec spec, CommitDone done) {
 
 void TransactionState::Settle(const CommitResult& result) {
   const bool in_doubt = result.failure && result.failure->code == Errc::kInDoubt;
-  phase_ = in_doubt ? Phase::kInDoubt : Phase::kOpen;
+  if (phase_ != Phase::kLent) phase_ = in_doubt ? Phase::kInDoubt : Phase::kOpen;
   if (result.thrown) std::rethrow_exception(result.thrown);
   if (result.failure && parts_[result.refused].refused) {
     parts_[result.refused].refused(*result.failure);
@@ -184,6 +194,7 @@ Transaction& Transaction::Add(const detail::Binding& binding, const Key& key,
 }
 
 Transaction& Transaction::Enlist(HeldLock& lock, WriteKind kind) {
+  state()->CheckNotLent();
   const detail::HeldStatePtr held = lock.Active();
   if (held->lease->mode == LockMode::kShared) {
     detail::Reject(*held->binding->collection, held->lease->key,

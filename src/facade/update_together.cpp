@@ -27,10 +27,10 @@ bool IsSame(const Body& a, const Body& b) {
   return a.IsSameAs(b) || IsSameJson(TreeOf(a), TreeOf(b));
 }
 
-CommitPartSpec PartOf(const UpdatedDocument& document, const Seen& seen, const Body& edited) {
-  const bool unchanged = !seen.is_missing && IsSame(edited, seen.body);
+CommitPartSpec PartOf(const UpdatedDocument& document, const Seen& seen, const Edited& edited) {
+  const bool unchanged = !seen.is_missing && IsSame(edited.after, edited.before);
   if (seen.grant.lease) {
-    return HolderSpec{seen.grant.lease, WriteKind::kRelease, unchanged ? Body() : edited};
+    return HolderSpec{seen.grant.lease, WriteKind::kRelease, unchanged ? Body() : edited.after};
   }
   SaveSpec spec;
   spec.collection = document.binding->collection.get();
@@ -41,7 +41,7 @@ CommitPartSpec PartOf(const UpdatedDocument& document, const Seen& seen, const B
     spec.save = SaveKind::kExpect;
     return spec;
   }
-  spec.body = edited;
+  spec.body = edited.after;
   if (seen.is_missing) {
     spec.save = SaveKind::kInsert;
     spec.expected = kAnyVersion;
@@ -88,12 +88,15 @@ class Updating {
   }
 
   void Run() {
-    while (!Attempt()) {
+    do {
       if (stop_.stop_requested()) {
         MakeFailure(Errc::kCancelled, "doclock: the update was cancelled")->Throw();
       }
-      if (Left() == Duration()) why_->Throw();
-    }
+      if (Attempt()) return;
+    } while (Left() != Duration());
+    // A lock of its own that it lost, or a document that another client erased.
+    if (!IsOvertaken(why_)) why_ = MakeFailure(Errc::kConflict, [&] { return why_->message; });
+    why_->Throw();
   }
 
  private:
@@ -135,7 +138,6 @@ class Updating {
       seen[i].body = seen[i].is_missing ? initial : std::move(result.body);
       seen[i].version = result.version;
       seen[i].born = result.born;
-      is_locked_ = is_locked_ || result.locked;
     }
     return seen;
   }
@@ -171,17 +173,16 @@ class Updating {
   bool Write(std::vector<Seen>& seen) {
     const auto state = std::make_shared<TransactionState>(engine_of());
     std::vector<EditedFrom> from;
-    std::vector<Body> edited;
+    std::vector<Edited> edited;
     for (std::size_t i = 0; i < seen.size(); ++i) {
       const UpdatedDocument& document = spec_.documents[i];
       from.push_back({seen[i].body, seen[i].version});
       const auto make = [&, i] { return PartOf(spec_.documents[i], seen[i], edited[i]); };
       state->Add(*document.binding, document.key, make, [](std::int64_t) {});
     }
-    TransactionState::Lend(
+    CommitSpec commit = TransactionState::Lend(
         state, [&](Transaction& transaction) { edited = spec_.edit(from, transaction); });
-    CommitSpec commit = state->MakeSpec();
-    if (ChangesNothing(commit)) return true;
+    if (state->size() == seen.size() && ChangesNothing(commit)) return true;
     CommitResult result = Commit(engine_of(), std::move(commit));
     if (result.failure && result.refused < seen.size() && IsQuicker(result.failure)) {
       is_locked_ = result.failure->code == Errc::kBusy;

@@ -38,7 +38,6 @@ struct Asked {
         hash(op.hash),
         lock_only(NeedsNoBody(op)),
         acquires(op.kind == OpKind::kAcquire),
-        expects(Expects(op)),
         expected(ExpectedBy(op)) {}
 
   Collection* collection;
@@ -51,15 +50,11 @@ struct Asked {
   Deadline patience = Deadline::max();
   bool lock_only = false;               ///< Nothing looks at the body: the entry may lack it.
   bool acquires = false;                ///< It is for an attempt to take the lock.
-  bool expects = false;                 ///< It is not changed: others may look at it meanwhile.
   std::int64_t expected = kAnyVersion;  ///< The version that a writer under the lock knows.
 
  private:
-  static bool Expects(const StoreOp& op) noexcept {
-    return op.kind == OpKind::kSave && !static_cast<const SaveOp&>(op).request.Writes();
-  }
   static bool NeedsNoBody(const StoreOp& op) noexcept {
-    if (Expects(op)) return true;
+    if (op.kind == OpKind::kSave) return !static_cast<const SaveOp&>(op).request.Writes();
     if (op.kind != OpKind::kWrite) return op.kind == OpKind::kRenew;
     const auto& write = static_cast<const WriteOp&>(op);
     return !write.request.merge && (!write.request.body || write.request.base);

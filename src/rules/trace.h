@@ -34,6 +34,7 @@ inline std::int64_t VersionLeft(const WriteOp& op) noexcept {
 /// See above.
 inline std::int64_t VersionLeft(const SaveOp& op) noexcept {
   if (op.result.version != 0) return op.result.version;
+  if (!op.request.Writes()) return op.request.expected;
   return op.request.save == SaveKind::kInsert ? 1 : op.request.expected + 1;
 }
 

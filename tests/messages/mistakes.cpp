@@ -135,7 +135,20 @@ int main() {
   (void)LockAll(stop, {.wait = 5s}, locks.At("1"));                  // the options come first
   (void)TryLockAll(stop, orders.At("1"), orders.At("2"));            // the options come first
   (void)TryLockAll({}, locks.At("1"), stop);                         // the options come first
-  doclock::Transaction transaction{manager};
+  const auto a = orders.At("1");
+  const auto b = Of<14>(manager).At("2");
+  using doclock::Transaction;
+  Update(a, [](Order, Transaction&) {});                    // takes an entity by value
+  Update(a, b, [](Order&, auto, Transaction&) {});          // takes an entity by value
+  Update(a, b, a, [](auto, auto&, const auto&, auto&) {});  // takes an entity by value
+  Update(
+      a, b, b, b, +[](Order&, const Keyless<14>&, Keyless<14>, Keyless<14>&, Transaction&) {
+      });                                                   // takes an entity by value
+  Update(a, [](Order& o, Transaction&) { return &o; });     // returns a pointer to an entity
+  Update(a, b, [](Order&, auto& k, auto&) { return &k; });  // returns a pointer to an entity
+  Update(orders, {"1"}, [](std::vector<Order>, auto&) {});  // with the entities and a transaction
+  Update(orders, {"1"}, [](Order&, Transaction&) {});       // with the entities and a transaction
+  Transaction transaction{manager};
   transaction.Insert(Order{"1"});                         // takes the repository first
   transaction.Release(doclock::Snapshot<Keyless<13>>());  // takes handles that may change
   transaction.Release(Order{"1"});                        // takes handles that may change

@@ -109,6 +109,52 @@ struct EditCheck {
   static constexpr bool value = true;
 };
 
+template <class... P>
+struct Parameters {};
+
+/// Is F a function, or does it have a call operator, for exactly these parameters?
+template <class F, class R, class... P>
+concept TakesExactly = (std::is_pointer_v<F> && std::is_convertible_v<F, R (*)(P...)>) || requires {
+  static_cast<R (F::*)(P...)>(&F::operator());
+} || requires { static_cast<R (F::*)(P...) const>(&F::operator()); };
+
+enum class Taken { kUnseen, kByReference, kByValue };
+
+/// How does F take P, and then each A? The order of the tries counts: `auto` fits a reference as
+/// well, and the body of an f with `auto&` may not compile for a const A.
+template <class F, class R, Taken kSoFar, class... P>
+constexpr Taken HowTaken(Parameters<P...> /*tried*/, Parameters<> /*rest*/) {
+  return TakesExactly<F, R, P...> ? kSoFar : Taken::kUnseen;
+}
+template <class F, class R, Taken kSoFar, class... P, class A, class... Others>
+constexpr Taken HowTaken(Parameters<P...> /*tried*/, Parameters<A, Others...> /*rest*/) {
+  using T = std::remove_reference_t<A>;
+  using Rest = Parameters<Others...>;
+  constexpr Taken kCopied = std::is_reference_v<A> ? Taken::kByValue : kSoFar;
+  if constexpr (constexpr Taken kTaken = HowTaken<F, R, kCopied>(Parameters<P..., T>(), Rest());
+                kTaken != Taken::kUnseen) {
+    return kTaken;
+  } else if constexpr (constexpr Taken kRef =
+                           HowTaken<F, R, kSoFar>(Parameters<P..., T&>(), Rest());
+                       kRef != Taken::kUnseen) {
+    return kRef;
+  } else {
+    return HowTaken<F, R, kSoFar>(Parameters<P..., const T&>(), Rest());
+  }
+}
+
+/// Does f take no entity by value? Where its parameters cannot be seen, it is believed.
+template <class F, class... A>
+struct ByReferenceCheck {
+  using Object = std::decay_t<typename Called<F>::type>;
+  static_assert(HowTaken<Object, ResultOf<F, A...>, Taken::kByReference>(Parameters<>(),
+                                                                         Parameters<A...>()) !=
+                    Taken::kByValue,
+                "doclock: f takes an entity by value, so what it changes of it is lost. Take each "
+                "entity by reference: T& or auto&, or const T& to only read it.");
+  static constexpr bool value = true;
+};
+
 /// Is the work of an f with this result done when it returns?
 template <class Result>
 struct FinishedCheck {

@@ -40,9 +40,12 @@ class DOCLOCK_EXPORT TransactionState {
   /// Drops what was added after the first ones.
   void KeepFirst(std::size_t count) noexcept;
   void Join(NativeHandle, std::function<void(void*)>);
-  /// Calls `use` with a Transaction of this state, which it may only add to.
-  static void Lend(const std::shared_ptr<TransactionState>&,
-                   const std::function<void(Transaction&)>& use);
+  /// Calls `use` with a Transaction of this state, which it may only add to. Returns what it has
+  /// noted, for the caller to commit: the Transaction itself never can.
+  static CommitSpec Lend(const std::shared_ptr<TransactionState>&,
+                         const std::function<void(Transaction&)>& use);
+  /// @throws std::logic_error if it is lent: what is written could be gone by the commit
+  void CheckNotLent() const;
 
   /// @throws what a Make throws
   [[nodiscard]] CommitSpec MakeSpec() const;
@@ -62,6 +65,7 @@ class DOCLOCK_EXPORT TransactionState {
   };
 
   void CheckOpen() const;
+  [[nodiscard]] CommitSpec Collect() const;
   void Begin();
 
   const EnginePtr engine_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -36,11 +37,17 @@ struct EditedFrom {
   std::int64_t version = 0;
 };
 
+/// What an edit makes of a document.
+struct Edited {
+  Body before;  ///< What the entity is stored as if it is left alone.
+  Body after;
+};
+
 struct UpdateTogetherSpec {
   std::vector<UpdatedDocument> documents;  ///< At least one.
-  /// Returns the new body of each document, and adds to the transaction. It may throw, and may be
+  /// Returns what it makes of each document, and adds to the transaction. It may throw, and may be
   /// called several times.
-  std::function<std::vector<Body>(const std::vector<EditedFrom>&, Transaction&)> edit;
+  std::function<std::vector<Edited>(const std::vector<EditedFrom>&, Transaction&)> edit;
   std::optional<Duration> within;
 };
 DOCLOCK_EXPORT void UpdateTogether(const UpdateTogetherSpec&, std::stop_token);
@@ -51,18 +58,30 @@ UpdatedDocument ToUpdate(const LockTarget<Handle>& target) {
   return {target.binding(), std::move(spec.key), std::move(spec.insert)};
 }
 
-/// On the heap, because T need not be movable.
+/// A document while f edits it.
 template <class T>
-std::unique_ptr<T> EntityOf(const UpdatedDocument& document, const EditedFrom& from) {
-  std::unique_ptr<T> entity(
-      new T(Codec<T>::Read(*document.binding->collection, document.key, from.body)));
-  ClearLockFields(*entity, from.version);
-  return entity;
-}
-template <class T>
-Body BodyOf(const UpdatedDocument& document, const EditedFrom& from, const T& entity) {
-  return Codec<T>::Over(*document.binding->collection, document.key, from.body, entity);
-}
+class Editing {
+ public:
+  Editing(const UpdatedDocument& document, const EditedFrom& from)
+      : document_(document),
+        from_(from),
+        entity_(new T(Codec<T>::Read(*document.binding->collection, document.key, from.body))) {
+    ClearLockFields(*entity_, from.version);
+    before_ = Stored();
+  }
+  [[nodiscard]] T* entity() const noexcept { return entity_.get(); }
+  [[nodiscard]] Edited Result() const { return {before_, Stored()}; }
+
+ private:
+  [[nodiscard]] Body Stored() const {
+    return Codec<T>::Over(*document_.binding->collection, document_.key, from_.body, *entity_);
+  }
+
+  const UpdatedDocument& document_;
+  const EditedFrom& from_;
+  std::unique_ptr<T> entity_;  ///< On the heap, because T need not be movable.
+  Body before_;
+};
 
 /// Keeps what the last call of an f returned.
 template <class R>
@@ -92,8 +111,12 @@ struct JointEditCheck {
                 "[](A& a, B& b, doclock::Transaction& transaction) { ... }; for a list of keys as "
                 "[](std::vector<T*> entities, doclock::Transaction& transaction) { ... }");
   static_assert(MarkedCheck<F&, A...>::value);
+  static_assert(ByReferenceCheck<F&, A...>::value);
   static_assert(FinishedCheck<ResultOf<F&, A...>>::value);
   using Result = std::decay_t<ResultOf<F&, A...>>;
+  static_assert((!std::convertible_to<Result, const std::remove_reference_t<A>*> && ...),
+                "doclock: f returns a pointer to an entity, which is gone when Update returns. "
+                "Return a copy.");
 };
 
 /// Updates the documents of these targets.
@@ -105,22 +128,18 @@ auto UpdateTargets(F& f, std::optional<Duration> within, std::stop_token stop,
   const std::vector<UpdatedDocument>& documents = spec.documents;
   spec.edit = [&](const std::vector<EditedFrom>& from, Transaction& transaction) {
     std::size_t i = 0;
-    const auto next = [&] { return i++; };
     // In braces they are evaluated in order.
-    const std::tuple<std::unique_ptr<T>...> entities{[&] {
-      const std::size_t at = next();
-      return EntityOf<T>(documents[at], from[at]);
+    const std::tuple<Editing<T>...> all{[&] {
+      const std::size_t at = i++;
+      return Editing<T>(documents[at], from[at]);
     }()...};
     return std::apply(
-        [&](const std::unique_ptr<T>&... entity) {
-          result.Keep([&]() -> decltype(auto) { return std::invoke(f, *entity..., transaction); });
-          i = 0;
-          return std::vector<Body>{[&] {
-            const std::size_t at = next();
-            return BodyOf<T>(documents[at], from[at], *entity);
-          }()...};
+        [&](const Editing<T>&... one) {
+          result.Keep(
+              [&]() -> decltype(auto) { return std::invoke(f, *one.entity()..., transaction); });
+          return std::vector<Edited>{one.Result()...};
         },
-        entities);
+        all);
   };
   UpdateTogether(spec, std::move(stop));
   return result.Take();
@@ -133,17 +152,15 @@ auto UpdateList(F& f, std::optional<Duration> within, std::stop_token stop,
   LastResult<typename JointEditCheck<F, std::vector<T*>, Transaction&>::Result> result;
   UpdateTogetherSpec spec{std::move(documents), {}, within};
   spec.edit = [&](const std::vector<EditedFrom>& from, Transaction& transaction) {
-    std::vector<std::unique_ptr<T>> entities;
+    std::vector<Editing<T>> all;
     std::vector<T*> given;
     for (std::size_t i = 0; i < from.size(); ++i) {
-      given.push_back(entities.emplace_back(EntityOf<T>(spec.documents[i], from[i])).get());
+      given.push_back(all.emplace_back(spec.documents[i], from[i]).entity());
     }
     result.Keep([&]() -> decltype(auto) { return std::invoke(f, std::move(given), transaction); });
-    std::vector<Body> bodies;
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      bodies.push_back(BodyOf<T>(spec.documents[i], from[i], *entities[i]));
-    }
-    return bodies;
+    std::vector<Edited> edited;
+    for (const Editing<T>& one : all) edited.push_back(one.Result());
+    return edited;
   };
   UpdateTogether(spec, std::move(stop));
   return result.Take();

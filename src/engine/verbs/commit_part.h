@@ -79,7 +79,9 @@ class SavePart : public CommitPart {
   }
   std::int64_t Written(const ReadOp* look) noexcept override;
   FailurePtr Refused() noexcept override;
-  void Unknown() noexcept override { engine_.events().InDoubt(*spec_.collection, spec_.key); }
+  void Unknown() noexcept override {
+    if (save_.request.Writes()) engine_.events().InDoubt(*spec_.collection, spec_.key);
+  }
 
   SaveResult ResultOf(FailurePtr failure) noexcept {
     result_.failure = std::move(failure);

@@ -126,11 +126,9 @@ void PostgresqlUnit::Load(std::span<Document> documents) {
     std::size_t first = 0;
     for (const Document& document : documents) {
       const PostgresqlCollection& collection = Ours(*document.asked.collection);
-      const bool expects = document.asked.expects;
-      const Statement& statement = reads     ? collection.read
-                                   : expects ? waits ? collection.share : collection.share_free
-                                   : waits   ? collection.lock
-                                             : collection.lock_free;
+      const Statement& statement = reads   ? collection.read
+                                   : waits ? collection.lock
+                                           : collection.lock_free;
       const std::size_t place = connection_->Send(statement, KeyOf(document));
       if (&document == &documents.front()) first = place;
     }

@@ -147,8 +147,6 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       read{Select(table, "")},
       lock{Select(table, " FOR NO KEY UPDATE")},
       lock_free{Select(table, " FOR NO KEY UPDATE SKIP LOCKED")},
-      share{Select(table, " FOR SHARE")},
-      share_free{Select(table, " FOR SHARE SKIP LOCKED")},
       exists{"SELECT 1 FROM " + table + kWhereKey + " AND " + std::string(kByPrimary)},
       insert{WriteOne("INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
                       std::string(kLockColumns) + ", body) VALUES(" +

@@ -41,7 +41,7 @@ class PostgresqlCollection final : public Collection {
 
   /// The row of a key: as it stands; locked, when other transactions have ended; locked, or none if
   /// another transaction keeps it.
-  const Statement read, lock, lock_free, share, share_free;
+  const Statement read, lock, lock_free;
   /// Is there a row?
   const Statement exists;
   /// Of a key, a lock and a body. Writes are refused (Refusal::IsUnwritten) if a trigger has kept

@@ -161,7 +161,7 @@ TEST_P(UpdateTogetherTest, TakesTheLocksAfterSoManyAttempts) {
   EXPECT_TRUE(Stored("note"));
 }
 
-TEST_P(UpdateTogetherTest, WaitsForALockAndReadsWhatItsHolderWrote) {
+TEST_P(UpdateTogetherTest, WaitsForTheLockOfADocumentThatItWrites) {
   auto held = sagas.Lock("b", {.ttl = 10s, .renew = false});
   held->attempts = 1000;
   held.Save();
@@ -170,8 +170,12 @@ TEST_P(UpdateTogetherTest, WaitsForALockAndReadsWhatItsHolderWrote) {
     ++calls;
     a.attempts += b.attempts;
   });
-  EXPECT_EQ(calls, 1) << "it is not called in vain";
+  EXPECT_EQ(calls, 1) << "only a is written, and b is as it was read";
   EXPECT_EQ(Attempts("a"), 1010);
+  EXPECT_TRUE(IsLocked("b"));
+  Update(sagas.At("a"), sagas.At("b"), Increment);
+  EXPECT_EQ(Attempts("a"), 1011);
+  EXPECT_EQ(Attempts("b"), 1001);
 }
 
 TEST_P(UpdateTogetherTest, GivesUpOnALockInTime) {
@@ -185,6 +189,11 @@ TEST_P(UpdateTogetherTest, GivesUpOnALockInTime) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(code({}, stop.get_token()), Errc::kCancelled);
+  EXPECT_EQ(CodeOf([&] {
+              Update(
+                  sagas.At("a"), [](Saga&, Transaction&) { FAIL(); }, {}, stop.get_token());
+            }),
+            Errc::kCancelled);
   clock->RunPending();
   EXPECT_EQ(Attempts("a"), 10);
   EXPECT_FALSE(IsLocked("a"));
@@ -208,6 +217,50 @@ TEST_P(UpdateTogetherTest, GivesUpInTimeIfOthersAreQuickerEachTime) {
                      stop.get_token());
             }),
             Errc::kCancelled);
+}
+
+TEST_P(UpdateTogetherTest, ALostLockAndAnErasedDocumentAreConflictsIfTheTimeIsOver) {
+  const auto update = [&](const LockingRepository<Saga>& repository, const auto& meanwhile) {
+    Update(repository.At("a"), repository.At(Saga{"b"}),
+           [&](Saga& a, Saga& b, Transaction& transaction) {
+             Increment(a, b, transaction);
+             meanwhile();
+           },
+           {.within = 0s});
+  };
+  EXPECT_THROW(update(impatient, [&] { (void)sagas.Admin().Break("b"); }), ConflictException);
+  EXPECT_THROW(update(sagas, [&] { sagas.Erase("b"); }), ConflictException);
+  EXPECT_EQ(Attempts("a"), 10);
+}
+
+TEST_P(UpdateTogetherTest, ADocumentInAnotherFormIsUnchangedIfFLeavesItAlone) {
+  const LockingRepository<json> raw(manager, "sagas");
+  raw.Insert("old", json{{"attempts", 3.0}});
+  Update(sagas.At("a"), sagas.At("old"),
+         [](Saga& a, const Saga& old, Transaction&) { a.attempts += old.attempts; });
+  EXPECT_EQ(Attempts("a"), 13);
+  EXPECT_EQ(Version("old"), 1);
+}
+
+TEST_P(UpdateTogetherTest, WhatFExpectsIsCheckedThoughItChangesNothing) {
+  const auto seen = sagas.Find("b").value();
+  const auto expect = [&](Saga&, Transaction& transaction) { transaction.Expect(sagas, seen); };
+  Update(sagas.At("a"), expect);
+  ChangeElsewhere("b");
+  EXPECT_THROW(Update(sagas.At("a"), expect), ConflictException);
+  Transaction lone(manager);
+  lone.Expect(sagas, seen);
+  EXPECT_THROW(lone.Commit(), ConflictException);
+}
+
+TEST_P(UpdateTogetherTest, FMayEraseADocumentThatItHasRead) {
+  Update(sagas.At("a"), [&](Saga& a, Transaction& transaction) {
+    const auto other = sagas.Find("b").value();
+    a.attempts += other->attempts;
+    transaction.Erase(sagas, other);
+  });
+  EXPECT_EQ(Attempts("a"), 30);
+  EXPECT_FALSE(Stored("b"));
 }
 
 TEST_P(UpdateTogetherTest, AnExceptionEndsItWithNothingWritten) {
@@ -384,6 +437,23 @@ TEST_P(UpdateTogetherTest, RefusesMistakesInWords) {
                 });
               }),
               HasSubstr("is in the transaction already"));
+  const auto added = [&](const auto& add) {
+    return text(
+        [&] { Update(sagas.At("a"), [&](Saga&, Transaction& transaction) { add(transaction); }); });
+  };
+  const auto refused = HasSubstr("Update commits the transaction of its f");
+  auto held = sagas.Lock("b");
+  auto lock = LockProvider(manager).Acquire("name");
+  EXPECT_THAT(added([&](Transaction& transaction) { transaction.Release(held); }), refused);
+  EXPECT_THAT(added([&](Transaction& transaction) { transaction.Keep(lock); }), refused);
+  EXPECT_THAT(added([&](Transaction& transaction) {
+                auto other = sagas.Find("b").value();
+                transaction.Save(sagas, other);
+              }),
+              refused);
+  std::optional<Transaction> taken;
+  Update(sagas.At("a"), [&](Saga&, Transaction& transaction) { taken = std::move(transaction); });
+  EXPECT_THAT(text([&] { taken->Commit(); }), refused);
   EXPECT_EQ(Attempts("a"), 10);
 }
 
