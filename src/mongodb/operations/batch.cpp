@@ -218,9 +218,10 @@ Trace Batch::TraceIn(const Statement& statement) {
     const bool holds = lock.lock_id == acquire.request.grant.lock_id && lock.IsLive(kLookedAt);
     return holds ? Trace::kWritten : Trace::kUnmoved;
   }
+  // Nor does a document that is gone tell whose erasure that was.
+  if (!statement.sight) return Trace::kUnknown;
   ReadOp look(*op.collection, {*op.key, op.hash});
-  look.status = OpStatus::kMissing;
-  if (statement.sight) rules::Read(look, statement.sight->lock, kLookedAt);
+  rules::Read(look, statement.sight->lock, kLookedAt);
   return op.kind == OpKind::kSave ? TraceOf(static_cast<const SaveOp&>(op), look)
                                   : TraceOf(static_cast<const WriteOp&>(op), look);
 }

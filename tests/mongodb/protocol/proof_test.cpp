@@ -140,6 +140,21 @@ TEST_F(MongoProof, AnAcquireThatMayHaveMadeItsDocumentDoesNotMakeItAgain) {
   EXPECT_EQ(things_.Read("erased").status, OpStatus::kMissing) << "it came back";
 }
 
+TEST_F(MongoProof, AnEraseWhoseDocumentIsGoneIsNotTakenForItsOwn) {
+  const AcquireOp held = Held("held"), gone = Free("gone"), known = Free(kBlocked);
+  ASSERT_EQ(others_.Save(SaveKind::kErase, "gone").status, OpStatus::kDone);
+  const UserTransaction transaction(SetUri(), database_.name(), "things", kBlocked);
+  Batch calls(things_);
+  const SaveOp& vain = calls.Save(SaveKind::kErase, "gone", gone);
+  const WriteOp& erased = calls.Write(WriteKind::kErase, "held", held);
+  const SaveOp& blocked = calls.Save(SaveKind::kErase, kBlocked, known);
+  calls.Execute(kShort);
+  EXPECT_TRUE(IsUndecided(vain)) << Why(vain);
+  EXPECT_TRUE(IsUndecided(erased)) << Why(erased);
+  EXPECT_TRUE(IsUndecided(blocked)) << Why(blocked);
+  EXPECT_EQ(things_.Read("held").status, OpStatus::kMissing);
+}
+
 TEST_F(MongoProof, AWriteIsNotLostBecauseItsDocumentWasMadeAnew) {
   const AcquireOp lost = Held("lost"), released = Held("released"), saved = Free("saved");
   things_.Break("lost");
