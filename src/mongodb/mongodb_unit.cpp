@@ -145,8 +145,9 @@ void MongodbUnit::Commit(std::span<Document> documents) {
     }
     Writes& writes = commands.back();
     writes.documents.push_back(&document);
-    writes.verb == Verb::kUpdate ? writes.statements.Add(Told(statement))
-                                 : writes.statements.Add(statement);
+    writes.verb == Verb::kUpdate
+        ? writes.statements.Add(Told(statement, *document.asked.collection))
+        : writes.statements.Add(statement);
     writes.bytes += statement.get()->len;
   }
   spoilt_ = false;

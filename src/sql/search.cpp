@@ -18,6 +18,8 @@ using Op = Filter::Op;
 
 /// SQLite refuses an expression that is too deep. The filter itself decides, as of the others.
 constexpr std::size_t kMostConditions = 100;
+/// How far from a number, in proportion, a server may read it.
+constexpr double kWide = 1e-14;
 
 /// Whether each server takes the value.
 bool CanBind(const Json& value) {
@@ -37,7 +39,7 @@ bool ReadsAlike(const Json& value) {
 Json Widened(const Json& value, double by) {
   if (ReadsAlike(value)) return value;
   const auto number = value.get<double>();
-  return number + std::fabs(number) * by;
+  return number + (std::fabs(number) + std::numeric_limits<double>::min()) * by;
 }
 
 class Selects {
@@ -98,11 +100,7 @@ class Selects {
     if (exact) {
       others.where += dialect_.Compare(order_, behind, value, others.values);
     } else {
-      constexpr double kInfinity = std::numeric_limits<double>::infinity();
-      const Json before =
-          value.is_number()
-              ? Json(std::nextafter(value.get<double>(), down_ ? kInfinity : -kInfinity))
-              : value;
+      const Json before = Widened(value, down_ ? kWide : -kWide);
       others.where += CanBind(before) ? dialect_.Compare(order_, behind, before, others.values)
                                       : (down_ ? dialect_.Until(order_, *rank_)
                                                : dialect_.From(order_, *rank_));
@@ -157,7 +155,6 @@ class Selects {
       return;
     }
     if (rank == Rank::kNull && !equal) select.where += " AND false";
-    constexpr double kWide = 1e-14;
     const Json low = Widened(value, -kWide), high = Widened(value, kWide);
     const bool has_low = binds && CanBind(low) && op != Op::kLess && op != Op::kAtMost,
                has_high = binds && CanBind(high) && op != Op::kGreater && op != Op::kAtLeast;

@@ -77,12 +77,10 @@ const char* Unpromised(const SaveOp& op) {
 }
 const char* Unpromised(const ReadOp&) { return nullptr; }
 
+bool IsShared(const StoreOp&) { return false; }
 bool IsShared(const AcquireOp& op) { return op.request.grant.mode == LockMode::kShared; }
-template <class Op>
-bool IsShared(const Op& op) {
-  if constexpr (requires { op.mode; }) return op.mode == LockMode::kShared;
-  return false;
-}
+bool IsShared(const RenewOp& op) { return op.request.mode == LockMode::kShared; }
+bool IsShared(const WriteOp& op) { return op.request.mode == LockMode::kShared; }
 
 /// What the operation asks for and the layout cannot promise; null: nothing.
 const char* Unpromised(const StoreOp& op) {

@@ -164,7 +164,8 @@ void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
   }
   Array docs;
   for (const Statement& statement : statements) {
-    verb == Verb::kUpdate ? docs.Add(Told(statement.doc)) : docs.Add(statement.doc);
+    verb == Verb::kUpdate ? docs.Add(Told(statement.doc, *statement.op->collection))
+                          : docs.Add(statement.doc);
   }
   Doc command = CommandOf(verb, *statements.front().op->collection, docs, false);
   Reply reply;
@@ -226,6 +227,12 @@ Trace Batch::TraceIn(const Statement& statement) {
                                   : TraceOf(static_cast<const WriteOp&>(op), look);
 }
 
+/// Leaves the operation to the rules, unless an earlier sending of it may have been done since the
+/// look.
+void Batch::MetNothing(const Statement& statement) {
+  if (statement.sight) statement.op->Doubt("whether the write was done is not known");
+}
+
 void Batch::JudgeDeletes(Statements statements, const Reply& reply) {
   std::size_t place = 0;
   std::erase_if(statements, [&](const Statement& statement) {
@@ -248,6 +255,8 @@ void Batch::JudgeDeletes(Statements statements, const Reply& reply) {
       statements[i].op->Doubt("whether the write was done is not known");
     } else if (*done[i]) {
       SettleDone(statements[i], false);
+    } else {
+      MetNothing(statements[i]);
     }
   }
 }
@@ -276,6 +285,8 @@ void Batch::Judge(Verb verb, Statements statements, const Reply& reply) {
     } else if (single && MayHaveMetQueue(op)) {
       op.queue_likely = true;
       if (Build(statement)) again.push_back(std::move(statement));
+    } else {
+      MetNothing(statement);
     }
   }
   SendAll(verb, std::move(again));

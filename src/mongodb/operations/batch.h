@@ -50,6 +50,7 @@ class Batch {
   static Trace TraceIn(const Statement& statement);
   /// Settles the statements of a command that was answered.
   void Judge(Verb verb, Statements statements, const Reply& reply);
+  static void MetNothing(const Statement& statement);
   void JudgeDeletes(Statements statements, const Reply& reply);
   /// Settles acquires by what their documents show: what was granted to some, and why nothing to
   /// the others.

@@ -109,7 +109,8 @@ bool Operations::ReportTurn(AcquireOp& op, const StoredLock& before, const bson_
   rules::LockState after = before;
   rules::Acquire(op, after, kLookedAt);
   if (holds || op.status != OpStatus::kDone) return true;
-  op.MakePending();
+  op.status = OpStatus::kPending;  // the document that the call has made stays in its result
+  op.detail.reset();
   return false;
 }
 

@@ -86,9 +86,10 @@ Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born) {
                       .erases = erases});
 }
 
-Doc Told(const Doc& statement) {
-  // No document has this field: so all match null, and the one that would be made shows a null.
-  static constexpr const char* kIsNew = "doclock:new";
+Doc Told(const Doc& statement, const Collection& collection) {
+  // No document has a field below this one, which no filter compares: so all match null, and the
+  // one that would be made shows a null.
+  const std::string is_new = collection.fields().expected + ".new";
   bson_iter_t update, upsert;
   bson_t part;
   Doc told, changed;
@@ -102,9 +103,9 @@ Doc Told(const Doc& statement) {
   } else if (FindField(*statement.get(), "u", update)) {
     FindDocument(*statement.get(), "q", part);
     bson_concat(changed.get(), &part);
-    told.Add("q", changed.AddNull(kIsNew)).Add("upsert", true);
+    told.Add("q", changed.AddNull(is_new)).Add("upsert", true);
     Array stages;
-    stages.Add(SetStage(Doc::Of("_id", Conditional(TypeIn(kIsNew, {"null"}), false, "$_id"))));
+    stages.Add(SetStage(Doc::Of("_id", Conditional(TypeIn(is_new, {"null"}), false, "$_id"))));
     ForEachItem(*statement.get(), "u", [&](const bson_iter_t& stage) {
       bson_iter_t shown = stage;  // bson_iter_value writes to it
       stages.Add(*bson_iter_value(&shown));

@@ -36,7 +36,7 @@ Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born);
 /// make a document then, of another key than its filter asks for, which is an error of its own
 /// (CommandResult::met_nothing). One that may make a document says so already, by its duplicate
 /// key.
-Doc Told(const Doc& statement);
+Doc Told(const Doc& statement, const Collection& collection);
 
 /// The command of these statements. @param ordered does it end at the first that fails?
 Doc CommandOf(Verb verb, const Collection& collection, const Array& statements, bool ordered);

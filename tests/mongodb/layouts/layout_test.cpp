@@ -361,6 +361,8 @@ TEST_P(Layouts, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
     return HasSubstr("locks has the layout " + name + ", which has no " + feature);
   };
   EXPECT_THAT(refused(locks_.Share(key_, NewUuid(), 2, kNone)), has_no("shared locks"));
+  EXPECT_THAT(refused(locks_.RenewShare(key_, id)), has_no("shared locks"));
+  EXPECT_THAT(refused(locks_.ReleaseShare(key_, id)), has_no("shared locks"));
   EXPECT_THAT(refused(locks_.Acquire(key_, {.id = NewUuid(), .insert = kNone, .min_hold = 5s})),
               has_no("min_hold"));
   EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), Counted(1))),

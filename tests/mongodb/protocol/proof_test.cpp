@@ -11,6 +11,7 @@
 
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"
+#include "mongodb/support/monitored_pool.h"
 #include "mongodb/support/raw_server.h"
 #include "mongodb/support/user_transaction.h"
 
@@ -102,6 +103,23 @@ class MongoProof : public ::testing::Test {
   const GrantRequest next_{.lock_id = NewUuid(), .ttl = kTtl};
   Client things_{OpenMongodbStore(database_.uri())};
   Client others_{OpenMongodbStore(database_.uri())};
+};
+
+class MongoProofOfTwo : public MongoProof {
+ protected:
+  /// The command runs out of time before it does anything, and is sent again, for each statement;
+  /// before that another client moves "moved".
+  void Execute(Batch& calls, const std::string& command, const AcquireOp& moved) {
+    FailPoint late(database_, {.name = "MaxTimeMSExpired", .error_code = 50},
+                   {.times = 1, .commands = {std::string_view(command)}});
+    pool_.BeforeNext("find", [&] {
+      pool_.BeforeNext(command, [&] { Move("moved", moved.result.born, moved.result.version); });
+    });
+    calls.Execute();
+  }
+
+  MonitoredPool pool_{WithSocketTimeout(SetUri()), database_.name()};
+  Client monitored_{OpenMongodbStore(pool_.get(), database_.name())};
 };
 
 TEST_F(MongoProof, AnInsertThatMayHaveBeenDoneIsNotSentAgain) {
@@ -277,6 +295,32 @@ TEST_F(MongoProof, AStatementThatMatchesNothingSaysSoAndMakesNoDocument) {
     EXPECT_EQ(e.status, OpStatus::kConflict) << Why(e);
     EXPECT_EQ(CountOf({}), 3);
   }
+}
+
+TEST_F(MongoProofOfTwo, AStatementThatMeetsNothingWhenItIsSentAgainIsInDoubt) {
+  for (const SaveKind kind : {SaveKind::kReplace, SaveKind::kErase}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    const AcquireOp moved = Free("moved"), other = Free("other");
+    Batch calls(monitored_);
+    const Body body = kind == SaveKind::kErase ? Body() : Counted(2);
+    const SaveOp& a = calls.Save(kind, "moved", moved, body);
+    const SaveOp& b = calls.Save(kind, "other", other, body);
+    Execute(calls, kind == SaveKind::kErase ? "delete" : "update", moved);
+    EXPECT_TRUE(IsUndecided(a)) << Why(a);
+    EXPECT_EQ(b.status, OpStatus::kDone) << Why(b);
+  }
+}
+
+TEST_F(MongoProof, EachNameThatABodyMayHaveIsLeftToTheUser) {
+  const Body body = Body::FromJson({{"n", 1}, {"doclock:new", 5}, {"new", 6}});
+  const Key key("any");
+  const AcquireOp any = things_.Acquire(key, NewUuid(), body), other = Held("other");
+  Batch calls(things_);
+  const WriteOp& a = calls.Write(WriteKind::kCheckpoint, key, any, Counted(2));
+  const WriteOp& b = calls.Write(WriteKind::kCheckpoint, "other", other, Counted(2));
+  calls.Execute();
+  EXPECT_EQ(a.status, OpStatus::kDone) << Why(a);
+  EXPECT_EQ(b.status, OpStatus::kDone) << Why(b);
 }
 
 /// Whoever was granted it: a lease that is over is none.
