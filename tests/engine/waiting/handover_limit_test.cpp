@@ -50,9 +50,9 @@ class HandOverLimitTest : public EngineTest {
 
   /// Which writes hand the lock over.
   void NoteWrites() {
-    store->OnExecute([this](std::span<StoreOp* const> ops) {
+    store->OnExecute([handed = handed](std::span<StoreOp* const> ops) {
       if (ops.front()->kind != OpKind::kWrite) return;
-      handed.push_back(static_cast<const WriteOp&>(*ops.front()).request.next != nullptr);
+      handed->push_back(static_cast<const WriteOp&>(*ops.front()).request.next != nullptr);
     });
   }
   std::vector<bool> RunQueue(int length) {
@@ -66,9 +66,10 @@ class HandOverLimitTest : public EngineTest {
       if (!waiting->granted()) break;
       EXPECT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 0}}));
     }
-    return handed;
+    return *handed;
   }
-  std::vector<bool> handed;
+  /// Shared with the store, which still executes when the test is gone.
+  const std::shared_ptr<std::vector<bool>> handed = std::make_shared<std::vector<bool>>();
   void BeContended() {
     store = std::make_shared<ContendedStore>(OpenMemoryStore({.clock = clock}));
     manager.emplace(store, ManagerOptions{.max_handovers = kLimit, .runtime = clock->runtime()});
@@ -94,7 +95,7 @@ TEST_F(HandOverLimitTest, TakingTurnsCountsThoughNobodyIsLeftInTheQueue) {
     ASSERT_TRUE(next->granted());
     held = std::move(next->result->grant);
   }
-  EXPECT_EQ(handed, (std::vector<bool>{true, true, true, false, true}));
+  EXPECT_EQ(*handed, (std::vector<bool>{true, true, true, false, true}));
 }
 
 TEST_F(HandOverLimitTest, ThereIsNoneWhereNoOtherProcessCanWait) {
