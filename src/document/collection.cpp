@@ -1,12 +1,11 @@
 #include "document/collection.h"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 
 #include "doclock/errors.h"
+#include "document/values/lock_field_names.h"
 
 namespace doclock {
 namespace {
@@ -27,26 +26,6 @@ bool IsFieldName(std::string_view name) noexcept {
                      [](char c) { return IsLetter(c) || IsDigit(c) || c == '_'; });
 }
 
-/// The options' member names beside the values, for messages.
-using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 14>;
-
-NamedFields AllFields(const LockFieldNames& fields) noexcept {
-  return {{{"id", &fields.id},
-           {"time", &fields.time},
-           {"ttl", &fields.ttl},
-           {"version", &fields.version},
-           {"born", &fields.born},
-           {"owner", &fields.owner},
-           {"released", &fields.released},
-           {"closed", &fields.closed},
-           {"readers", &fields.readers},
-           {"fence", &fields.fence},
-           {"queue", &fields.queue},
-           {"passed", &fields.passed},
-           {"expected", &fields.expected},
-           {"group", &fields.group}}};
-}
-
 }  // namespace
 
 void CheckCollectionName(const std::string& name) {
@@ -59,7 +38,7 @@ void CheckCollectionName(const std::string& name) {
 }
 
 void CheckLockFieldNames(const LockFieldNames& fields) {
-  const NamedFields all = AllFields(fields);
+  const NamedLockFields all = AllLockFields(fields);
   for (auto field = all.begin(); field != all.end(); ++field) {
     const std::string member = "doclock: LockFieldNames::" + std::string(field->first);
     if (!IsFieldName(*field->second)) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +8,7 @@
 #include "document/json/bson_size.h"
 #include "document/json/exact_json.h"
 #include "document/json/same_json.h"
+#include "document/values/lock_field_names.h"
 #include "document/values/utf8.h"
 
 namespace doclock::detail {
@@ -34,7 +36,7 @@ const json* ValueAt(const json& body, const Place* place) {
 class Checker {
  public:
   Checker(const ExactJson& body, const LockFieldNames& fields, const Body& base)
-      : body_(body), fields_(fields), base_(base) {}
+      : body_(body), fields_(AllLockFields(fields)), base_(base) {}
 
   void CheckTop() {
     const auto* object = body_.tree.get_ptr<const json::object_t*>();
@@ -67,11 +69,7 @@ class Checker {
   }
 
   bool IsLockField(const std::string& name) const {
-    return name == fields_.id || name == fields_.time || name == fields_.ttl ||
-           name == fields_.version || name == fields_.born || name == fields_.owner ||
-           name == fields_.released || name == fields_.closed || name == fields_.group ||
-           name == fields_.readers || name == fields_.fence || name == fields_.queue ||
-           name == fields_.passed || name == fields_.expected;
+    return std::ranges::any_of(fields_, [&](const auto& field) { return name == *field.second; });
   }
 
   /// `depth` is the value's own if it is an object or an array.
@@ -167,7 +165,7 @@ class Checker {
   }
 
   const ExactJson& body_;
-  const LockFieldNames& fields_;
+  const NamedLockFields fields_;
   const Body& base_;
   std::size_t text_bytes_ = 0;
   std::size_t values_ = 1;

@@ -1,17 +1,19 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 
-#include "doclock/options.h"
+#include "document/values/lock_field_names.h"
 
 namespace doclock::mongodb {
 
 /// The names of all fields of the lock. All other fields but the key are the body.
-inline std::array<const std::string*, 14> LockFields(const LockFieldNames& names) noexcept {
-  return {&names.id,    &names.time,     &names.ttl,    &names.version, &names.born,
-          &names.owner, &names.released, &names.closed, &names.group,   &names.readers,
-          &names.fence, &names.queue,    &names.passed, &names.expected};
+inline auto LockFields(const LockFieldNames& names) noexcept {
+  std::array<const std::string*, std::tuple_size_v<NamedLockFields>> fields{};
+  std::ranges::transform(AllLockFields(names), fields.begin(),
+                         &NamedLockFields::value_type::second);
+  return fields;
 }
 
 /// Adds a name to a list for messages: "_id, lockId".
