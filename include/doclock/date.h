@@ -22,10 +22,11 @@ class Date {
 
   /// The beginning of 1970.
   constexpr Date() noexcept = default;
-  /// The same moment, rounded down to whole milliseconds. A floating-point time within its type's
-  /// precision of a whole millisecond is that millisecond. A moment beyond them, like
-  /// `std::chrono::sys_seconds::max()`, becomes the last or the first one: a comparison with any
-  /// date gives what it would give without that limit. @throws std::invalid_argument for a NaN
+  /// Takes a moment of any clock resolution, rounded down to whole milliseconds. A floating-point
+  /// time within its type's precision of a whole millisecond is that millisecond. A moment beyond
+  /// them, like `std::chrono::sys_seconds::max()`, becomes the last or the first one: a comparison
+  /// with any date gives what it would give without that limit. @throws std::invalid_argument for a
+  /// NaN
   template <class Length>
   constexpr Date(std::chrono::sys_time<Length> time)  // NOLINT(google-explicit-constructor)
       : time_(Saturated(time.time_since_epoch())) {}

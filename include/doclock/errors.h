@@ -104,7 +104,7 @@ class DOCLOCK_EXPORT LockException : public Error {
   [[nodiscard]] const LockHolder& holder() const noexcept { return holder_; }
   /// Returns how long the lock stays busy at most if no client renews or releases anything; empty
   /// when unknown. It is what was left of the holder's lease when the store looked. A caller that
-  /// wants a share of a shared lock is told what was left of the share that ends first, or of the
+  /// wants a share of a shared lock gets what was left of the share that ends first, or of the
   /// entries of the writers that wait before it. It is min_hold's if that is longer.
   [[nodiscard]] std::optional<std::chrono::milliseconds> remaining() const noexcept {
     return remaining_;

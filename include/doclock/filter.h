@@ -96,7 +96,7 @@ class DOCLOCK_EXPORT Filter {
   enum class LockState : std::uint8_t { kAny, kFree, kLocked };
   /// A place between two documents of the filter's order.
   struct Position {
-    Key key;               ///< Of the document before it.
+    Key key;               ///< The key of the document before it.
     nlohmann::json value;  ///< What that document had in the field of the order; null without one.
   };
 
@@ -198,10 +198,10 @@ class DOCLOCK_EXPORT Filter {
     requires(std::floating_point<N> || std::same_as<N, bool> || Character<N>)
   Filter& Limit(N count) = delete;
 
-  /// Does a body meet every condition but those on the key? Ignores lock state, order, position and
-  /// limit. Due is told by this machine's clock.
+  /// Whether a body meets every condition except those on the key. Ignores lock state, order,
+  /// position and limit, and compares Due with this machine's clock.
   [[nodiscard]] bool Matches(const nlohmann::json& body) const { return Meets(nullptr, body); }
-  /// Do a key and its body meet every condition? Due is told by this machine's clock.
+  /// Whether a key and its body meet every condition. Compares Due with this machine's clock.
   [[nodiscard]] bool Matches(const Key& key, const nlohmann::json& body) const {
     return Meets(&key, body);
   }

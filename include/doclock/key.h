@@ -42,9 +42,10 @@ class DOCLOCK_EXPORT Key {
   /// A string key. @throws std::invalid_argument if it is not valid UTF-8 or is longer than
   /// kMaxKeyBytes.
   Key(std::string text);  // NOLINT(google-explicit-constructor)
-  /// As above.
+  /// A string key, from a copy of the text.
   Key(std::string_view text) : Key(std::string(text)) {}  // NOLINT(google-explicit-constructor)
-  /// As above. `nullptr` does not compile; a null pointer in a variable is the caller's error.
+  /// A string key, from a text that ends with NUL. `nullptr` does not compile; a null pointer in a
+  /// variable is the caller's error.
   Key(const char* text) : Key(std::string(text)) {}  // NOLINT(google-explicit-constructor)
   /// Deleted: `Lock(nullptr)` and `Lock(0)` on a string key are mistakes.
   Key(std::nullptr_t) = delete;

@@ -70,7 +70,7 @@ template <class... Handles>
 struct LockTargetsOperation {
   using Raw = AcquireAllResult;
   using Result = std::tuple<Handles...>;
-  std::array<BindingPtr, sizeof...(Handles)> bindings;  ///< Of one engine.
+  std::array<BindingPtr, sizeof...(Handles)> bindings;  ///< All belong to one engine.
   std::vector<AcquireSpec> specs;
 
   [[nodiscard]] const EnginePtr& engine() const noexcept { return bindings.front()->engine; }
@@ -145,7 +145,7 @@ template <class... Handles>
                                              const LockTarget<Handles>&... targets) {
   return detail::RunHere(detail::LockTargets(options, targets...), std::move(stop));
 }
-/// As above, without a stop token.
+/// LockAll() without a stop token.
 template <class... Handles>
   requires(sizeof...(Handles) > 0)
 [[nodiscard]] std::tuple<Handles...> LockAll(const LockOptions& options,
@@ -161,7 +161,7 @@ template <class... Handles>
   return detail::RunHere(detail::TryAllOperation{detail::LockTargets(options, targets...)},
                          std::move(stop));
 }
-/// As above, without a stop token.
+/// TryLockAll() without a stop token.
 template <class... Handles>
   requires(sizeof...(Handles) > 0)
 [[nodiscard]] std::optional<std::tuple<Handles...>> TryLockAll(
@@ -214,7 +214,7 @@ auto LockAllAsync(const LockOptions& options, Token&& token,
   return detail::LockElsewhere(detail::LockTargets(options, targets...),
                                std::forward<Token>(token));
 }
-/// As above; returns a std::future.
+/// LockAll() that returns a std::future.
 template <class... Handles>
   requires(sizeof...(Handles) > 0)
 auto LockAllAsync(const LockOptions& options, const LockTarget<Handles>&... targets) {
@@ -231,7 +231,7 @@ auto TryLockAllAsync(const LockOptions& options, Token&& token,
   return detail::LockElsewhere(detail::TryAllOperation{detail::LockTargets(options, targets...)},
                                std::forward<Token>(token));
 }
-/// As above; returns a std::future.
+/// TryLockAll() that returns a std::future.
 template <class... Handles>
   requires(sizeof...(Handles) > 0)
 auto TryLockAllAsync(const LockOptions& options, const LockTarget<Handles>&... targets) {

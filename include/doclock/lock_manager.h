@@ -29,7 +29,7 @@ class DOCLOCK_EXPORT LockManager {
   /// Leaves the other one without an engine: its Close() does nothing, all else throws
   /// std::logic_error.
   LockManager(LockManager&&) noexcept;
-  /// As above.
+  /// Takes over the other's engine, and leaves the other one without.
   LockManager& operator=(LockManager&&) noexcept;
   /// Closes the engine if this is the last handle; see Close.
   ~LockManager();
@@ -47,8 +47,8 @@ class DOCLOCK_EXPORT LockManager {
   void Close() noexcept;
 
   /// Returns the time of day by the store's clock, which tells what is due (Filter::Due): a moment
-  /// that is to be compared there is best reckoned from it. With a store on a server it is a
-  /// request. @throws StoreException; LockException kForked in a child process
+  /// that the store compares is best reckoned from it. With a store on a server it is a request.
+  /// @throws StoreException; LockException kForked in a child process
   [[nodiscard]] Date StoreTime() const;
 
   /// Returns the store.

@@ -109,7 +109,7 @@ class DOCLOCK_EXPORT LockProvider {
                     Token&& token = Token()) const {
     return detail::Initiate(bound()->engine, LockOp(name, options), std::forward<Token>(token));
   }
-  /// As above, with default options.
+  /// Acquire() with default options and a completion token.
   template <detail::TokenFor<HeldLock> Token>
   auto AcquireAsync(detail::NameArg name, Token&& token) const {
     return AcquireAsync(name, LockOptions{}, std::forward<Token>(token));
@@ -122,7 +122,7 @@ class DOCLOCK_EXPORT LockProvider {
     return detail::Initiate(bound()->engine, detail::TryLockOperation{LockOp(name, options)},
                             std::forward<Token>(token));
   }
-  /// As above, with default options.
+  /// TryAcquire() with default options and a completion token.
   template <detail::TokenFor<std::optional<HeldLock>> Token>
   auto TryAcquireAsync(detail::NameArg name, Token&& token) const {
     return TryAcquireAsync(name, LockOptions{}, std::forward<Token>(token));

@@ -22,7 +22,7 @@ struct LockStatus {
   LockHolder holder;                     ///< The holder, or the last one if expired.
   std::string group;                     ///< LockOptions::group; empty for none.
   LockMode mode = LockMode::kExclusive;  ///< How it is held.
-  std::int64_t version = 0;              ///< Of the document.
+  std::int64_t version = 0;              ///< The document's version.
   /// What the holder's fence() returns; each share has its own. Empty if the store does not know
   /// it.
   std::optional<std::int64_t> fence;
@@ -37,11 +37,11 @@ struct LockStatus {
   int waiting = 0;
   LockHolder next;                        ///< The first of them.
   std::chrono::milliseconds ttl{};        ///< Length of its lease.
-  std::chrono::milliseconds remaining{};  ///< Of its lease, by the store's clock.
+  std::chrono::milliseconds remaining{};  ///< What is left of its lease, by the store's clock.
   /// Since the grant or the holder's last Save, by the store's clock; on MongoDB since the last
   /// renewal, if that is later.
   std::chrono::milliseconds age{};
-  std::chrono::system_clock::time_point granted;  ///< The same as `age`, by this machine's clock.
+  std::chrono::system_clock::time_point granted;  ///< When `age` began, by this machine's clock.
 };
 
 /// Which locks to show: those that meet all conditions that are set.

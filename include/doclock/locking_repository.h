@@ -216,7 +216,7 @@ class LockingRepository : public AsyncRepository<T> {
   std::int64_t Insert(KeyArg key, const T& entity) const {
     return detail::RunHere(documents().Insert({std::move(key), entity}));
   }
-  /// As above, for an entity that knows its key.
+  /// Creates a document for an entity that knows its key.
   template <std::same_as<T> E>
   std::int64_t Insert(const E& entity) const {
     return detail::RunHere(documents().Insert(entity));

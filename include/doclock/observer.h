@@ -22,9 +22,9 @@ struct LockEvent {
 /// Receives what happens to locks, for metrics and logs. Override what you need.
 ///
 /// Calls come one at a time, on the manager's notifier thread. Those of one grant come in order;
-/// the next grant of the lock, by another thread, may be told before the end of the one before. Of
-/// OnLost, OnReleased and OnDiscarded there is at most one for each OnGranted: a release that comes
-/// through although the lock was lost meanwhile is not reported.
+/// the next grant of the lock, by another thread, may be reported before the end of the earlier
+/// one. Of OnLost, OnReleased and OnDiscarded there is at most one for each OnGranted: a release
+/// that comes through although the lock was lost meanwhile is not reported.
 ///
 /// The notifier never renews leases, so a slow observer delays only other observers' calls and
 /// `lost()` callbacks. An observer may call the library, but must not destroy the last LockManager.
@@ -38,8 +38,7 @@ class DOCLOCK_EXPORT Observer {
 
   /// A lock was granted after `waited`. `handed_over`: a holder in this process handed it over.
   virtual void OnGranted(const LockEvent&, std::chrono::nanoseconds waited, bool handed_over);
-  /// A caller was told that the lock is busy, or its wait ended (code: kBusy, kTimedOut,
-  /// kCancelled).
+  /// A caller met a busy lock, or its wait ended (code: kBusy, kTimedOut, kCancelled).
   virtual void OnBusy(const LockEvent&, Errc code, const LockHolder& holder);
   /// A lease was renewed.
   virtual void OnRenewed(const LockEvent&);

@@ -27,7 +27,7 @@ namespace doclock {
 /// DOCLOCK_STORE_MODULES) that is not installed or not of this build
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
 
-/// As above, where `mode` says what may be created. The memory store ignores it.
+/// Opens a store by its URL; `mode` says what may be created. The memory store ignores it.
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url, OpenMode mode);
 
 /// Makes OpenStore call `opener` for URLs that begin with `scheme` and a colon, until the program

@@ -29,7 +29,7 @@ struct OutboxMessage {
   /// Tells deliveries of one message from other messages; stays the same. Receivers drop ids that
   /// they have seen.
   Key id = NewUuid();
-  /// What is to be sent.
+  /// What the message says.
   nlohmann::json payload = nullptr;
   /// Messages with the same text here are sent one after the other. Empty: no order.
   std::string order = {};
@@ -87,7 +87,7 @@ struct DispatchOptions {
 
 /// What an outbox holds; for metrics and alerts.
 struct OutboxStatus {
-  std::int64_t pending = 0;  ///< Messages that are to be sent.
+  std::int64_t pending = 0;  ///< Messages that wait to be sent.
   std::int64_t parked = 0;   ///< Messages that failed too often, and what is no message.
   /// How long the oldest of those to be sent has waited since it was added, or due, by the store's
   /// clock; 0 without any.
@@ -106,11 +106,11 @@ class Dispatcher;
 ///
 /// **Order.** Messages of one `order` are sent one after the other. One that fails or is parked
 /// holds up those behind it, until it was sent or dropped. All others go on. (If a process dies
-/// between two messages of an order, the second one may wait for up to a minute.)
-/// The place in the order is taken at Add, and not by the commit: one that is committed later than
-/// one behind it may be sent after it, or at the same time. Whoever locks a common document in both
-/// transactions (and takes its fence for `position`), or keeps a counter in that document and
-/// raises it in the `f` of an Update (`.position = ++account.sent`), has them in order.
+/// between two messages of an order, the second one may wait for up to a minute.) The place in the
+/// order is taken at Add, and not by the commit: one that is committed later than one behind it may
+/// be sent after it, or at the same time. They are in order if both transactions lock a common
+/// document and take its fence for `position`, or if that document holds a counter that the `f` of
+/// an Update raises (`.position = ++account.sent`).
 ///
 /// Each message is a document of the collection, whose key is the message's id. Any number of
 /// processes may add and send. The store's clock tells what is due, and when a pause ends.

@@ -18,9 +18,10 @@ namespace doclock {
 DOCLOCK_EXPORT std::string PostgresqlTables(const std::string& collection);
 
 /// Returns a SELECT for a transaction of the user's own, on any connection to the database. It
-/// gives one row if the exclusive lock with this fence() is still held, and nobody else is granted
-/// it until the transaction ends, even if its lease is over. No row: roll back. The lock's renewal
-/// and release wait meanwhile, so the transaction should be shorter than a third of the ttl.
+/// gives one row if the exclusive lock with this fence() is still held, and no other client is
+/// granted it until the transaction ends, even if its lease is over. No row: roll back. The lock's
+/// renewal and release wait meanwhile, so the transaction should be shorter than a third of the
+/// ttl.
 /// @throws std::invalid_argument for a bad name
 DOCLOCK_EXPORT std::string PostgresqlFence(const std::string& collection, const Key& key,
                                            std::int64_t fence);

@@ -23,7 +23,7 @@ namespace doclock {
 /// doclock nor, afterwards, the connection, whose session is discarded: settings, prepared
 /// statements and temporary tables end with it.
 ///
-/// The documents are kept from others until the commit, and leases are not renewed meanwhile: `f`
+/// The documents' rows are locked until the commit, and leases are not renewed meanwhile: `f`
 /// should be quick. The server ends a statement of it that outlasts ManagerOptions::call_budget;
 /// when all of it outlasts that, Commit throws StoreException (kUnavailable).
 /// @throws std::invalid_argument over another store; std::logic_error for a second `f`, and after a

@@ -61,8 +61,8 @@ class DOCLOCK_EXPORT Transaction {
   Transaction& Release(Locked<T>& handle) {
     return Enlist(handle.active_state(), WriteKind::kRelease);
   }
-  /// As above, and takes over the handle: the lock is kept until the Transaction is committed or
-  /// destroyed.
+  /// Stores the entity and unlocks, and takes over the handle: the lock is held until the
+  /// Transaction is committed or destroyed.
   template <class T>
   Transaction& Release(Locked<T>&& handle) {
     Enlist(handle.active_state(), WriteKind::kRelease);
@@ -77,7 +77,8 @@ class DOCLOCK_EXPORT Transaction {
       for (Locked<T>& handle : handles) Release(handle);
     });
   }
-  /// As above, for handles of several types: what LockAll returned.
+  /// Stores and unlocks handles of several types: what LockAll returned. If it throws, it has taken
+  /// note of none of them.
   template <class... Handles>
     requires(sizeof...(Handles) > 1)
   Transaction& Release(Handles&... handles) {
@@ -124,7 +125,7 @@ class DOCLOCK_EXPORT Transaction {
                       const std::type_identity_t<T>& entity) {
     return Note(repository, repository.documents().InsertSpec({std::move(key), entity}));
   }
-  /// As above, for an entity that knows its key.
+  /// Creates a document for an entity that knows its key. The entity is read now.
   template <class T>
     requires KeyedEntity<T>
   Transaction& Insert(const LockingRepository<T>& repository,

@@ -256,7 +256,7 @@ DOCLOCK_EXPORT bool HoldsMore(const nlohmann::json& stored, const nlohmann::json
 /// A body as T met it.
 struct MetBody {
   const nlohmann::json& stored;    ///< What the store has.
-  const nlohmann::json& upgraded;  ///< The same in T's form of today.
+  const nlohmann::json& upgraded;  ///< The stored body in T's form of today.
   const nlohmann::json& written;   ///< What T wrote of it, unchanged.
 };
 /// `fresh`, and those stored members that T never knew: neither wrote nor upgraded away. Holds for

@@ -30,7 +30,8 @@ using BindingPtr = std::shared_ptr<const Binding>;
 DOCLOCK_EXPORT BindingPtr Bind(const LockManager&, const std::string& name, RepositoryOptions,
                                LockFieldNames default_names);
 
-/// The same for documents. @throws StoreException kRefused if the collection holds only locks
+/// Checks the options and opens a collection of documents. @throws StoreException kRefused if the
+/// collection holds only locks
 DOCLOCK_EXPORT BindingPtr BindDocuments(const LockManager&, const std::string& name,
                                         RepositoryOptions, LockFieldNames default_names);
 

@@ -44,7 +44,7 @@ struct LockOperation {
   }
 };
 
-/// The same, with nothing as the result if the lock is busy.
+/// Takes a lock, with nothing as the result if the lock is busy.
 template <class Wrap>
 struct TryLockOperation : LockOperation<Wrap> {
   using Result = std::optional<typename LockOperation<Wrap>::Result>;

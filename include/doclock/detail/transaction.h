@@ -23,7 +23,7 @@ namespace doclock::detail {
 /// What a Transaction has taken note of; shared with a CommitAsync under way.
 class DOCLOCK_EXPORT TransactionState {
  public:
-  /// Makes what is to be written of a document, at Commit; may throw.
+  /// Makes what Commit writes of a document; may throw.
   using Make = std::function<CommitPartSpec()>;
   /// Updates the handle or the snapshot after success; must not throw.
   using Done = std::function<void(std::int64_t version)>;

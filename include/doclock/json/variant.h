@@ -69,7 +69,7 @@ constexpr bool TagsDiffer() {
   return true;
 }
 
-/// False: the tag is another alternative's.
+/// Returns true if it read the value; false if the tag is another alternative's.
 template <class Alternative, class Variant>
 bool ReadTagged(const nlohmann::json& in, const std::string& tag, Variant& value) {
   if (tag != Alternative::kTag) return false;

@@ -7,8 +7,8 @@ namespace doclock {
 
 /// How urgent a Finding is.
 enum class FindingLevel : std::uint8_t {
-  kOk,       ///< Nothing is to be done.
-  kWarning,  ///< It works, and somebody should look at it.
+  kOk,       ///< It works.
+  kWarning,  ///< It works, and should be looked at.
   kProblem,  ///< Locks or writes fail, or will soon.
 };
 

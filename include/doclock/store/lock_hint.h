@@ -13,7 +13,7 @@ namespace doclock {
 /// What a hint tells of a grant from the queue. It may be late or come twice, so it carries no
 /// time: the lease counts from when its waiter last placed its entry.
 struct GrantSeen {
-  Uuid lock_id{};            ///< Of the waiter's entry; nil: not known.
+  Uuid lock_id{};            ///< The id of the waiter's entry; nil: not known.
   std::int64_t version = 0;  ///< lockVersion after the grant.
   Uuid born{};               ///< The document's incarnation; nil: it has none, or it is not known.
   Body body = {};            ///< After the grant; none: not known.

@@ -29,15 +29,15 @@ struct LockRow {
   bool closed = false;                   ///< min_hold keeps all clients out.
   bool malformed = false;    ///< Its fields are not what this library writes; live is true.
   bool has_body = false;     ///< Does the document hold anything besides its lock?
-  std::int64_t version = 0;  ///< Of the document.
-  /// Of a held lock: the document's version at this grant, each share's own. Empty if the store
-  /// does not know it.
+  std::int64_t version = 0;  ///< The document's version.
+  /// The fence of a held lock: the document's version at this grant, each share's own. Empty if the
+  /// store does not know it.
   std::optional<std::int64_t> fence;
   Uuid born{};                       ///< The document's incarnation.
-  LockHolder holder;                 ///< Of a held lock.
-  std::string group;                 ///< Of a held lock.
+  LockHolder holder;                 ///< The holder of a held lock.
+  std::string group;                 ///< The group of a held lock.
   std::chrono::milliseconds ttl{};   ///< Length of its lease.
-  std::chrono::milliseconds left{};  ///< Of a live lock's lease.
+  std::chrono::milliseconds left{};  ///< What is left of a live lock's lease.
   /// If held: the time since the grant (or the last checkpoint; on MongoDB the last renewal). If
   /// not held: how long it has been free, at least. A store that does not record releases counts
   /// from the end of the last lease. A purge leaves it. Zero: it was never held, or nothing is

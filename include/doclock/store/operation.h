@@ -24,7 +24,7 @@ enum class OpStatus : std::uint8_t {
   kLost,      ///< The lock named in the request does not hold the document.
   kFailed,    ///< The store failed and nothing was written (detail: code, message).
   kInDoubt,   ///< The write may or may not have happened (detail: message).
-  kKept,      ///< Another client's transaction keeps the document (see IfKept::kLeave).
+  kKept,      ///< Another client's transaction has locked the row (see IfKept::kLeave).
 };
 
 /// What becomes of an operation whose document another client's transaction keeps, in a database
@@ -57,13 +57,13 @@ enum class OpKind : std::uint8_t { kAcquire, kRenew, kWrite, kSave, kRead };
 
 /// The key of an operation, which keeps its address: no temporary.
 struct OpKey {
-  /// Of a key that outlives the operation.
+  /// Takes a key that outlives the operation.
   OpKey(const Key& k) noexcept : OpKey(k, k.Hash()) {}  // NOLINT(google-explicit-constructor)
-  /// With its hash, if that is known already.
+  /// Takes the key's hash too, if that is known already.
   OpKey(const Key& k, std::size_t key_hash) noexcept : key(&k), hash(key_hash) {}
-  /// The temporary would be gone before the operation runs.
+  /// Deleted: the temporary would be gone before the operation runs.
   OpKey(const Key&&) = delete;
-  /// As above.
+  /// Deleted: the temporary would be gone before the operation runs.
   OpKey(const Key&&, std::size_t) = delete;
 
   const Key* key;    ///< The key.

@@ -13,7 +13,7 @@ namespace doclock {
 /// over. Then callers see it, as the StoreException that it is.
 class DOCLOCK_EXPORT RacedException : public StoreException {
  public:
-  /// @param what is told if it happens each time
+  /// @param what the exception's text if it happens each time
   explicit RacedException(const std::string& what = "doclock: other clients were always quicker")
       : StoreException(Errc::kUnavailable, what) {}
   ~RacedException() override;

@@ -61,8 +61,8 @@ struct RecordTraits {
 
 /// A database that does not know locks: it keeps records by collection and key, and changes several
 /// of them in one atomic step. StoreOver makes a Store of it. Its functions throw Error; Begin and
-/// a transaction may throw RacedException for what is to be done again. After any other exception
-/// the outcome is in doubt. Thread-safe.
+/// a transaction may throw RacedException for work that begins again. After any other exception the
+/// outcome is in doubt. Thread-safe.
 class DOCLOCK_EXPORT RecordStore {
  public:
   /// What a transaction may do.
@@ -118,8 +118,8 @@ class DOCLOCK_EXPORT RecordStore {
     virtual void PutSettings(const std::string& collection, const nlohmann::json& settings) = 0;
     /// Makes all changes durable. There may be none, in a commit of documents that are only
     /// expected: then it tells whether what Load showed still holds. @throws StoreException if
-    /// nothing has changed (RacedException: it is to be done again) @throws InDoubtException if the
-    /// changes may or may not be stored
+    /// nothing has changed (RacedException: begin again) @throws InDoubtException if the changes
+    /// may or may not be stored
     virtual void Commit() = 0;
   };
 
@@ -140,9 +140,9 @@ class DOCLOCK_EXPORT RecordStore {
 
   /// Tells the listeners of this collection, in other processes, of what a committed transaction
   /// did. Each hint is ASCII of up to 200 characters. It may name a lock id, so tell it to those
-  /// only who may read the records. (Listeners of this store are told before; to hear it twice
-  /// costs a request.) Called by the thread that committed, after the transaction's end and before
-  /// the caller's result: it must return soon. A hint that is lost costs its waiter a poll, so what
+  /// only who may read the records. (Listeners of this store hear it before; to hear it twice costs
+  /// a request.) Called by the thread that committed, after the transaction's end and before the
+  /// caller's result: it must return soon. A hint that is lost costs its waiter a poll, so what
   /// this throws is ignored. The default does nothing.
   virtual void Tell(const std::string& collection, std::span<const std::string> hints);
   /// Calls `listener` with what Tell tells from now on, and with an empty text after hints may have

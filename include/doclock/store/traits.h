@@ -27,8 +27,8 @@ struct StoreTraits {
   /// An Execute call of reads alone neither waits for writes nor fails with them. The engine then
   /// sends reads by key apart: each one of a blocking caller in a call of its own, on the caller's
   /// thread, and those of asynchronous callers in one call at a time, which takes along what has
-  /// queued. (The reads that settle doubt still go with the writes.) False: reads are batched with
-  /// writes.
+  /// queued. (The reads that settle doubt still go with the writes.) Without it reads are batched
+  /// with writes.
   bool reads_apart = false;
   /// Other processes may use the same documents.
   bool shared = true;
@@ -38,9 +38,9 @@ struct StoreTraits {
   bool others_may_wait = true;
   /// The store keeps a queue of waiters for each document (see AcquireOp), and gives a hint to the
   /// process whose waiter was granted a lock from it. The engine leaves entries in a store that has
-  /// this and is `shared`. False: the engine neither leaves entries nor sends a kLeave.
+  /// this and is `shared`. Without it the engine neither leaves entries nor sends a kLeave.
   bool queues = false;
-  /// Store::Commit stores several documents together. False: it refuses.
+  /// Whether Store::Commit stores several documents together; else it refuses.
   bool transactions = false;
   /// What Store::Commit gives to CommitOp::join.
   NativeHandle native = NativeHandle::kNone;

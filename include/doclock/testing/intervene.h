@@ -28,7 +28,7 @@ DOCLOCK_EXPORT void BreakLock(Store& store, const std::string& collection, const
 
 /// Grants the lock to another client now, as if the lease had run out unnoticed. Its holder finds
 /// out at its next renewal or write. @throws NotFoundException if there is no such document;
-/// LockException (kBusy) if nobody holds the lock, and it is not available all the same.
+/// LockException (kBusy) if the lock has no holder, and is not available all the same.
 DOCLOCK_EXPORT void StealLock(Store& store, const std::string& collection, const Key& key);
 
 }  // namespace doclock::testing
