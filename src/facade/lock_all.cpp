@@ -108,7 +108,7 @@ class LockingAll {
     return result_.failure != nullptr || next_ == specs_.size();
   }
 
-  /// All that are to be tried together at first; none if that is no use.
+  /// The locks that the first attempt tries together; none if that is no use.
   [[nodiscard]] std::vector<AcquireSpec> Together() const {
     std::vector<AcquireSpec> specs;
     // Only with one lane it is one call, which is what it is for. In place, a call costs nothing.

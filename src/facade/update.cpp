@@ -68,8 +68,8 @@ void UpdateLocked(const Binding& binding, const UpdateSpec& update, std::stop_to
   grant.lease = nullptr;
 }
 
-/// The same, without a thread. Steps of the engine's come in on its threads; the user's code runs
-/// where `post` says.
+/// Updates one document without a thread. Steps of the engine's come in on its threads; the user's
+/// code runs where `post` says.
 class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
  public:
   UpdatingAsync(BindingPtr binding, UpdateSpec update, AsyncContext context,

@@ -37,7 +37,7 @@
 
 namespace doclock::locking {
 
-/// What is told if a document stayed kept.
+/// The error's text if a row stayed locked.
 inline constexpr const char* kKeptText = "doclock: another client's transaction keeps the document";
 
 /// A document that a scan of locks shows.
@@ -69,8 +69,8 @@ enum class Access : std::uint8_t {
 /// The program runs the unit again, several documents then each in a unit of its own.
 using Raced = RacedException;
 
-/// Another client's transaction kept the unit's only document, or a collection, for longer than the
-/// unit was to wait. Nothing is stored.
+/// Another client's transaction locked the unit's only row, or a table, for longer than the unit
+/// waits. Nothing is stored.
 class DOCLOCK_EXPORT Kept : public StoreException {
  public:
   Kept() : StoreException(Errc::kUnavailable, kKeptText) {}
@@ -120,7 +120,7 @@ class DOCLOCK_EXPORT Unit {
   virtual std::string ScanLocks(Collection& collection, const LockQuery& query,
                                 const std::string& after,
                                 const std::function<bool(Candidate&&)>& visit) = 0;
-  /// The same of the locks whose leases are over. It may show others too.
+  /// Shows the locks whose leases are over. It may show others too.
   virtual std::string ScanOver(Collection& collection, const std::string& after,
                                const std::function<bool(Candidate&&)>& visit) {
     return ScanLocks(collection, {}, after, visit);
@@ -159,7 +159,7 @@ class DOCLOCK_EXPORT Database {
   /// Called in the handler of an Error that leaves the store: throws it as a caller is to see it.
   /// Returns if that is how it is.
   virtual void ThrowForCaller() const {}
-  /// Its properties. `queues` says whether waiters of other processes are told of their turn.
+  /// Its properties. `queues` says whether waiters of other processes are notified of their turn.
   [[nodiscard]] virtual StoreTraits traits() const noexcept = 0;
   /// Opens a collection, and creates it on first use. Called once for each name.
   virtual std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,

@@ -45,7 +45,7 @@ void Put(Body&& body, const Body* base, Entry& entry, Document& document) noexce
   document.decision.base = base;
 }
 
-/// A plain release that nobody waits for does not read the time.
+/// A plain release without waiters does not read the time.
 TimePoint TimeFor(const WriteOp& op, const rules::LockState& lock, Unit& unit) {
   const bool needed =
       op.request.mode == LockMode::kShared || op.request.write == WriteKind::kCheckpoint ||

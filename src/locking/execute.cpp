@@ -29,7 +29,7 @@ bool PauseAfterRace(int runs, Deadline deadline) {
 namespace {
 
 /// Its result is not what was decided: neither a document nor an entry of a queue was stored.
-/// Returns whether such an entry was to be.
+/// Returns whether the decision had such an entry.
 bool Void(StoreOp& op) noexcept {
   if (op.kind != OpKind::kAcquire) return false;
   auto& acquire = static_cast<AcquireOp&>(op);
@@ -37,8 +37,9 @@ bool Void(StoreOp& op) noexcept {
   return std::exchange(acquire.result.queued, false);
 }
 
-/// What was decided may not be stored. One that is busy still is, unless its entry may be stored:
-/// whoever is busy and not told of an entry does not take it back.
+/// What was decided may not be stored. kBusy stays, because it stored nothing. But if a queue entry
+/// may have been stored, the result is cleared: the caller has to learn of the doubt, so that it
+/// removes the entry.
 /// @param in_doubt may it be stored?
 void Reopen(StoreOp& op, bool in_doubt) noexcept {
   const bool may_stand = Void(op) && in_doubt;
@@ -82,7 +83,7 @@ Access AccessFor(std::span<StoreOp* const> ops) noexcept {
   return waits ? Access::kWrite : Access::kBriefly;
 }
 
-/// So long those wait for a document that are not to wait for as long as their call has.
+/// How long a kWaitShortly operation waits for a locked row.
 constexpr std::chrono::seconds kShortly{1};
 
 Deadline PatienceOf(const StoreOp& op) noexcept {
@@ -95,7 +96,7 @@ bool MayWait(const StoreOp& op) noexcept {
   return op.if_kept != IfKept::kLeave && op.kind != OpKind::kRenew;
 }
 
-/// Its document is kept, and nothing of it is stored.
+/// Its row is locked by another transaction, and nothing of it is stored.
 void LeaveKept(StoreOp& op) {
   op.MakePending();
   if (op.if_kept == IfKept::kLeave) {
@@ -138,7 +139,7 @@ class Step {
     documents_.clear();
   }
 
-  /// Calls `settle` with the operations that have no result, or one that may not be stored, but for
+  /// Calls `settle` with the operations that have no result, or one that may not be stored, except
   /// those that need a unit of their own. If that throws, because memory runs out, none of them has
   /// a result that is not true.
   template <class F>
@@ -269,7 +270,7 @@ Ops::iterator EndOfCollection(Ops::iterator first, Ops::iterator end) {
                       [=](const StoreOp* op) { return op->collection != (*first)->collection; });
 }
 
-/// Of a call: renewals of other leases are not to wait for those that are held up.
+/// The deadline of a call: renewals of other leases do not wait for those that are held up.
 Deadline BoundOf(std::span<StoreOp* const> ops, Deadline deadline) {
   const auto now = std::chrono::steady_clock::now();
   Deadline bound = deadline;

@@ -54,7 +54,7 @@ class OpenCollections {
   std::map<std::string, std::shared_ptr<Collection>> all_;
 };
 
-/// The store over a database: each of its functions is told once, here, by the rules. A store that
+/// The store over a database: each of its functions stands once, here, over the rules. A store that
 /// carries some of them out in its own way overrides these.
 class DOCLOCK_EXPORT LockingStore : public Store {
  public:

@@ -52,8 +52,8 @@ auto RunUnit(Database& database, Access access, Deadline deadline, const Use& us
   return RunUntilUnraced(deadline, [&](bool) { return use(*database.Begin(access, deadline)); });
 }
 
-/// See Store::Execute: all operations in one unit.
-/// One document occurs once among them, but for renewals, which are decided one after the other.
+/// See Store::Execute: all operations in one unit. One document occurs once among them; only
+/// renewals of it may repeat, and are decided one after the other.
 DOCLOCK_EXPORT void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline);
 
 /// See Store::ReadTogether.
@@ -69,9 +69,9 @@ void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline, const Deci
 /// See Store::Commit: all operations in one unit. A database without transactions refuses.
 DOCLOCK_EXPORT void CommitAll(Database& database, CommitOp& commit, Deadline deadline);
 
-/// Calls `run`. If it throws an Error, that is the result of the operations that `for_each_open`
-/// shows, which is told whether something may be stored. @throws what else it throws; then they are
-/// pending
+/// Calls `run`. Turns an Error into the result of every operation that has none; `for_each_open`
+/// visits them, and gets whether something may be stored. Rethrows anything else, and leaves those
+/// operations pending.
 template <class Run, class ForEachOpen>
 void Guarded(const Run& run, const ForEachOpen& for_each_open) {
   try {
@@ -102,7 +102,8 @@ DOCLOCK_EXPORT void Reopen(CommitOp& commit) noexcept;
 /// One was refused, so the others are not stored.
 DOCLOCK_EXPORT void KeepOnly(const StoreOp& refused, const CommitOp& commit) noexcept;
 
-/// Calls the joined work. False: it threw, and nothing is to be stored. @throws Raced
+/// Calls the joined work. Returns true if it ended; false if it threw, and the caller stores
+/// nothing. @throws Raced
 DOCLOCK_EXPORT bool Join(CommitOp& commit, void* native);
 
 /// Guarded, with all operations; none has a result if it throws.

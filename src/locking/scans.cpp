@@ -90,8 +90,8 @@ std::vector<Document> LocksOf(Collection& collection, std::span<const Key> keys)
   return locks;
 }
 
-/// May a search find something? It keeps no writer waiting. False: it has told when another one is
-/// worthwhile.
+/// Whether a search may find something. It keeps no writer waiting. If not, it has set when another
+/// one is worthwhile.
 bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline) {
   return RunUnit(database, Access::kRead, deadline, [&](Unit& unit) {
     const WallTime now = TimeFor(filter, unit);

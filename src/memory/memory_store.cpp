@@ -233,7 +233,7 @@ class MemoryDatabase final : public locking::Database {
  private:
   const std::shared_ptr<const Clock> clock_;
   std::mutex mutex_;                ///< Guards the names, and all documents and indexes.
-  std::vector<std::string> names_;  ///< Of the collections.
+  std::vector<std::string> names_;  ///< The collections' names.
 };
 
 }  // namespace

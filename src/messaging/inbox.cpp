@@ -60,7 +60,7 @@ std::int64_t Inbox::Forget(Duration older_than) const {
     } catch (const NotFoundException&) {
       // Another client forgets as well: go on with what is left.
     } catch (const ConflictException&) {
-      // The same, and the id was accepted again.
+      // Another client forgets as well, and an id was accepted again.
     }
   }
   return forgotten;

@@ -75,7 +75,7 @@ void CheckIsMessage(const LockingRepository<OutboxMessage>& messages,
   Require(message.added > 0, messages, message.id, "is no message");
 }
 
-/// False: another client looks at it just now, or has sent it.
+/// Returns true if it was saved; false if another client is sending the message, or has sent it.
 bool TrySave(const LockingRepository<OutboxMessage>& messages, Snapshot<OutboxMessage>& message) {
   try {
     return messages.TrySave(message);
@@ -127,7 +127,7 @@ constexpr auto kSearch = 5s;
 constexpr auto kLook = 1min;
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
-/// When a look is repeated that failed: one that always fails leaves time to send.
+/// When a search that failed is repeated: one that always fails leaves time to send.
 constexpr auto kLookAgain = 2 * kPause;
 
 void Pause(const std::stop_token& stop) {

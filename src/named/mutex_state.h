@@ -22,7 +22,7 @@ class MutexState : public std::enable_shared_from_this<MutexState> {
 
   /// Takes the lock, waiting for `wait` at most; false if it is busy.
   bool Lock(Duration wait);
-  /// As above; a thread that holds it locks it once more.
+  /// Locks it; a thread that holds it locks it once more.
   bool LockAgain(Duration wait);
   /// Releases it, if this thread holds it.
   void Unlock() noexcept;
@@ -59,7 +59,7 @@ class MutexState : public std::enable_shared_from_this<MutexState> {
   LeasePtr lease_;
   std::thread::id owner_;
   std::uint64_t depth_ = 0;
-  std::uint64_t serial_ = 0;  ///< Of the grant.
+  std::uint64_t serial_ = 0;  ///< The grant's number, of grants_.
   std::uint64_t grants_ = 0;
 };
 

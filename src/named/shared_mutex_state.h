@@ -27,7 +27,7 @@ class SharedMutexState {
 
   [[nodiscard]] const std::string& name() const noexcept { return alone_->name(); }
   [[nodiscard]] bool held() const noexcept;
-  /// Of this thread's share; or else of the exclusive lock.
+  /// lost() and fence() are those of this thread's share, or else of the exclusive lock.
   [[nodiscard]] std::stop_token lost() const;
   [[nodiscard]] std::int64_t fence() const;
 

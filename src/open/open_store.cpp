@@ -30,7 +30,7 @@ class SchemeTable {
     }
   }
 
-  /// False: the scheme has an opener already.
+  /// Returns true if the opener was added; false if the scheme has one already.
   [[nodiscard]] bool Add(std::string scheme, StoreOpener opener) {
     const std::lock_guard lock(mutex_);
     Entry entry{scheme + ":", std::move(opener)};

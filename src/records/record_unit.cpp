@@ -111,7 +111,7 @@ void RecordUnit::Commit(std::span<Document> documents) {
   // An expected document must be as it was loaded.
   if (put.empty() && access_ != locking::Access::kWriteAll) return;
   transaction_->Commit();
-  transaction_.reset();  // whoever is told need not wait for it
+  transaction_.reset();  // a notified waiter need not wait for it
   for (Document* const document : put) document->outcome.status = OpStatus::kDone;
   try {
     Tell(put);

@@ -24,7 +24,7 @@ milliseconds LeftUntil(locking::Deadline deadline) {
   return std::max(left, milliseconds(0));
 }
 
-/// Of this process, and of others. It may outlive the store.
+/// Listeners of this process, and of others. It may outlive the store.
 class BothSubscriptions final : public Subscription {
  public:
   BothSubscriptions(std::shared_ptr<RecordStore> records, std::unique_ptr<Subscription> here,

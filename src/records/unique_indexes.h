@@ -41,7 +41,8 @@ class UniqueCheck {
   std::vector<Accepted> accepted_;
 };
 
-/// Adds a unique index to the collection's settings. False: it has this one, or it is not unique.
+/// Adds a unique index to the collection's settings. Returns true if it added one; false if the
+/// settings have it, or it is not unique.
 /// @throws ConflictException if the records repeat values of it
 bool AddIndex(RecordStore::Transaction& transaction, const std::string& collection,
               const IndexSpec& spec);

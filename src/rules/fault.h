@@ -16,7 +16,7 @@ inline const char* FaultOf(const GrantRequest& grant) noexcept {
   return nullptr;
 }
 
-/// Of a grant to the next free document.
+/// Returns the fault of a grant to the next free document.
 inline const char* FaultOfNext(const GrantRequest& grant) noexcept {
   if (grant.mode == LockMode::kShared) return "shares are taken of named documents";
   return FaultOf(grant);
@@ -57,7 +57,7 @@ inline const char* FaultOf(const AcquireOp& op) noexcept { return FaultOf(op.req
 inline const char* FaultOf(const RenewOp&) noexcept { return nullptr; }
 inline const char* FaultOf(const ReadOp&) noexcept { return nullptr; }
 
-/// Of any operation.
+/// Returns the fault of any operation.
 inline const char* FaultOf(const StoreOp& op) noexcept {
   return Visit(op, [](const auto& one) { return FaultOf(one); });
 }

@@ -150,7 +150,7 @@ QueueEntry EntryOf(const GrantRequest& grant, TimePoint now, std::int64_t instan
           .instance = instance};
 }
 
-/// False: the queue is full.
+/// Returns true if the entry is placed; false if the queue is full.
 bool Place(std::vector<QueueEntry>& queue, QueueEntry entry) {
   const auto mine = FindEntry(queue, entry.id);
   if (mine != queue.end()) {
@@ -245,7 +245,7 @@ bool IsBehindOthers(const AcquireOp& op, const LockState& state, TimePoint now) 
 }
 
 /// The lock is free, but it is the turn of another's entry. A share takes its turn itself: if it
-/// does not come, the lock is to be had when its entry is over.
+/// does not come, the lock is available when its entry is over.
 Refusal BusyByFirst(const LockState& state, TimePoint now) {
   Refusal busy{OpStatus::kBusy, std::make_unique<OpDetail>()};
   if (!MayPassOn(state, now)) {

@@ -29,14 +29,14 @@ inline constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
 
 /// A lease is over `ttl` after its last sign of life.
 struct Lease {
-  TimePoint since{};  ///< Of the grant, the last renewal or the last checkpoint.
+  TimePoint since{};  ///< The time of the grant, the last renewal or the last checkpoint.
   std::chrono::milliseconds ttl{};
   /// The store instance that it ends with, as the store numbers them; 0: it does not depend on one.
   std::int64_t instance = 0;
 
   [[nodiscard]] TimePoint End() const noexcept { return since + ttl; }
   [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return now - since < ttl; }
-  /// Of a live lease.
+  /// What is left of a live lease.
   [[nodiscard]] std::chrono::milliseconds Left(TimePoint now) const noexcept {
     return RoundUp(ttl - (now - since));
   }
@@ -66,7 +66,7 @@ struct Share {
 };
 
 /// No store is asked for an entry this long. One that ends later was written by a wrong clock, or
-/// by another program: it counts as one that is over, so that it keeps nobody out for years.
+/// by another program: it counts as one that is over, so that it keeps no client out for years.
 inline constexpr std::chrono::milliseconds kLongestEntry = std::chrono::hours(8);
 
 /// A waiter's entry in a document's queue. It is a lease too: it lapses by itself.
@@ -79,7 +79,7 @@ struct QueueEntry {
   std::string group;
   bool detached = false;
   LockMode mode = LockMode::kExclusive;
-  int max_holders = kMaxHolders;  ///< Of a share.
+  int max_holders = kMaxHolders;  ///< How many shares may stand beside a shared entry's.
   /// The store instance that the waiter asked, as the store numbers them. The rules only carry it.
   std::int64_t instance = 0;
 
@@ -92,8 +92,8 @@ struct QueueEntry {
 /// Tells a store whether the rule that it called last granted the lock to an entry of the queue.
 struct PassedOn {
   bool done = false;
-  bool detached = false;      ///< Of that entry.
-  std::int64_t instance = 0;  ///< Of that entry: the one to wake.
+  bool detached = false;      ///< That entry is detached.
+  std::int64_t instance = 0;  ///< The entry's store instance, which the store notifies.
 
   friend bool operator==(const PassedOn&, const PassedOn&) = default;
 };
@@ -108,12 +108,12 @@ struct PassedOn {
 struct LockState {
   Uuid lock_id{};             ///< Nil: not held.
   std::int64_t version = 0;   ///< Rises with every grant and every write; survives all else.
-  Lease lease;                ///< Of the last grant; a release leaves it.
+  Lease lease;                ///< The last grant's lease; a release leaves it.
   TimePoint granted{};        ///< When the last grant was made.
   std::int64_t fence = 0;     ///< The version at the last exclusive grant; 0: not known.
   TimePoint closed_until{};   ///< By min_hold.
-  OwnerPtr owner;             ///< Of the last grant. A release leaves it.
-  std::string group;          ///< Of the last exclusive grant.
+  OwnerPtr owner;             ///< The last grant's owner. A release leaves it.
+  std::string group;          ///< The last exclusive grant's group.
   Uuid born{};                ///< The document's incarnation.
   Uuid released{};            ///< Mark of the last finished release, save or break.
   std::vector<Share> shares;  ///< Mostly none.

@@ -29,9 +29,9 @@ inline bool Settle(StoreOp& op, std::optional<Refusal>&& refusal) noexcept {
 /// A live lock stands in the way of something that min_hold does not hinder.
 [[nodiscard]] Refusal BusyByLease(const LockState& state, TimePoint now);
 
-// The queue of a document's waiters, of all processes. Who frees the lock grants it to the first
-// live entry, in the same write, if that entry is exclusive. A shared one takes the free lock by
-// its next attempt, and nobody passes it meanwhile. Exclusion does not depend on the queue.
+// The queue of a document's waiters, of all processes. The write that frees the lock also grants it
+// to the first live entry, if that entry is exclusive. A shared entry takes the free lock by its
+// next attempt, and no other passes it meanwhile. Exclusion does not depend on the queue.
 
 /// The first live entry; null: none.
 [[nodiscard]] DOCLOCK_EXPORT const QueueEntry* FirstInQueue(const LockState& state,
@@ -98,13 +98,13 @@ DOCLOCK_EXPORT void Cover(LockState& state, TimePoint now);
 
 /// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an entry
 /// may be left, or the lock be granted to the first of the queue: `state` may have changed),
-/// kFailed. Fills in the result but for the body. `state` has an incarnation. `instance`: the store
+/// kFailed. Fills in the result except the body. `state` has an incarnation. `instance`: the store
 /// instance that was asked.
 DOCLOCK_EXPORT void Acquire(AcquireOp& op, LockState& state, TimePoint now,
                             std::int64_t instance = 0);
 
 /// Grants the lock of a document that this operation makes: `state` is empty. Its incarnation is
-/// the grant's id (see AcquireOp::Result::born). Fills in the result but for the body.
+/// the grant's id (see AcquireOp::Result::born). Fills in the result except the body.
 DOCLOCK_EXPORT void AcquireNew(AcquireOp& op, LockState& state, TimePoint now,
                                std::int64_t instance = 0);
 

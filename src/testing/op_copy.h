@@ -28,7 +28,7 @@ class OpCopy {
   StoreOp* op_ = nullptr;
 };
 
-/// The same of operations that are stored together.
+/// Copies operations that are stored together.
 class CommitCopy {
  public:
   explicit CommitCopy(const CommitOp& commit) {

@@ -60,7 +60,7 @@ class ManualClock::Scheduler {
   /// Timers of one moment run in the order they were made.
   using TimerKey = std::pair<TimePoint, TimerId>;
 
-  /// False, and the task is left, when the owner was stopped.
+  /// Returns true if the task was taken; false, and the task is left, when the owner was stopped.
   bool TryEnqueue(OwnerId owner, Task& task, bool work);
   TimerId AddEntry(TimePoint when, Entry entry);
   /// Runs the front of the queue; false when it is empty.

@@ -7,8 +7,8 @@
 
 namespace doclock::detail {
 
-/// What `read` makes of this value. What it refuses is told with the value, so that the member can
-/// be named.
+/// What `read` makes of this value. Its exception carries the value, so that the member can be
+/// named.
 template <class Read>
 auto Refusing(const nlohmann::json& value, const Read& read) {
   try {

@@ -56,7 +56,7 @@ class BackgroundRelease final : public Procedure {
   /// The grant's call has ended by then. What is sent later finds what it left; a grant that comes
   /// later still ends with its lease.
   const TimePoint last_arrival_;
-  TimePoint sent_{};  ///< When the request under way was to be sent. The first counts as early.
+  TimePoint sent_{};  ///< When the request under way was due. The first counts as early.
   const Ghost ghost_;
   Backoff backoff_;
   bool started_ = false;

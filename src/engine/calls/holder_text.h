@@ -9,7 +9,7 @@ namespace doclock::detail {
 
 /// The system's names may be anything; stores take UTF-8.
 std::string AsText(std::string_view name);
-/// That of this host.
+/// The holder text of this host.
 std::string HostText();
 
 /// "name (host:pid)", and whether it is this process: then the caller may wait for itself.

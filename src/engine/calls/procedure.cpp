@@ -50,7 +50,7 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
   }
 
  private:
-  /// False: the procedure has finished.
+  /// Returns true if there is another step; false if the procedure has finished.
   bool Advance() {
     const auto step = procedure_->Next();
     if (step.IsEnd()) return false;

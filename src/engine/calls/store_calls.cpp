@@ -22,7 +22,7 @@ std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTr
   if (options.runtime) return options.runtime;
   if (traits.immediate) return MakeRuntime(2);
   // One more for subscriptions. Each lane has one, whatever the others do: so have the renewals,
-  // and what waits for documents that are kept.
+  // and what waits for rows that other transactions have locked.
   int workers = QueriesAtOnce(traits) + traits.lanes + 1;
   if (traits.lanes > 1) workers += Batcher::kKeptAtOnce;
   if (traits.reads_apart) workers += 1 + QueriesAtOnce(traits);  // key reads, searches

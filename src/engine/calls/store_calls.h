@@ -46,10 +46,11 @@ class StoreCalls : public std::enable_shared_from_this<StoreCalls> {
   [[nodiscard]] LimitedWork& searching() noexcept { return *searching_; }
   [[nodiscard]] MetQueues& met_queues() noexcept { return met_queues_; }
 
-  /// False in a child that the process forked.
+  /// Returns true; false in a child that the process forked.
   [[nodiscard]] bool ours() const noexcept;
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
-  /// Closes for new calls, and wakes callers that Pause. False: it was closed already.
+  /// Closes for new calls, and wakes callers that Pause. Returns true the first time; false if it
+  /// was closed already.
   bool Close() noexcept;
   /// Once it is closed: runs the tasks of After.
   void ResumeAll();
@@ -96,7 +97,7 @@ class StoreCalls : public std::enable_shared_from_this<StoreCalls> {
   std::atomic<int> background_ = 0;
   std::mutex mutex_;  ///< Guards what follows.
   std::set<std::shared_ptr<Runtime::Event>> sleeping_callers_;
-  std::map<std::uint64_t, Runtime::Task> delayed_tasks_;  ///< Of After, by id.
+  std::map<std::uint64_t, Runtime::Task> delayed_tasks_;  ///< What After runs later, by id.
   std::uint64_t last_task_id_ = 0;
   std::shared_ptr<Runtime::Event> drained_;
 };

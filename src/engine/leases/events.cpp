@@ -91,7 +91,7 @@ void Events::Granted(Lease& lease, std::chrono::nanoseconds waited, bool handed_
     o.OnGranted(e, waited, handed_over);
   };
   const bool told = Tell(Of(*lease.collection, lease.key, what));
-  // It was lost before its grant was told.
+  // It was lost before its grant was reported.
   if (lease.told.Begin(told) == ToldState::kEnd) TellEnding(lease, Ending::kLost, told);
 }
 

@@ -30,7 +30,7 @@ class Events {
         runtime_(runtime) {}
 
   void Granted(Lease&, std::chrono::nanoseconds waited, bool handed_over) noexcept;
-  /// `why` is what the caller was told.
+  /// `why` is the caller's error code.
   void Busy(const Collection&, const Key&, const Failure& why) noexcept;
   void Renewed(Lease&) noexcept;
   void RenewalFailing(Lease&, std::chrono::nanoseconds remaining) noexcept;
@@ -50,15 +50,16 @@ class Events {
     std::atomic<std::uint64_t> missed = 0;
   };
 
-  /// `make` makes what calls the observer. False: the event is left out and counted, because too
-  /// much is queued or memory has run out.
+  /// `make` makes what calls the observer. Returns true if the event is queued; false if it is left
+  /// out and counted, because too much is queued or memory has run out.
   template <class Make>
   bool Tell(const Make& make) noexcept;
   /// Ignores the bound: while there is memory, a lost lock and doubt are not left out, nor the end
-  /// of what the observer was told to begin. False: memory has run out.
+  /// of what the observer saw begin. Returns true if the event is queued; false if memory has run
+  /// out.
   template <class Make>
   bool TellAnyway(const Make& make) noexcept;
-  /// `with_end`: the observer was told of the grant.
+  /// `with_end`: the observer saw the grant.
   void TellEnding(Lease&, Ending how, bool with_end) noexcept;
 
   const std::shared_ptr<Listener> observer_;

@@ -45,7 +45,7 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   using Due = boost::intrusive::multiset<Lease, boost::intrusive::compare<DueOrder>,
                                          boost::intrusive::constant_time_size<false>>;
 
-  // These need the lock. False: there is no memory for the timer.
+  // These need the lock. They return true if the timer is set; false if there is no memory for it.
   bool Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept;
   bool QueueHealthy(Lease& lease) noexcept;
   /// When a lease is due of which no renewal has failed.

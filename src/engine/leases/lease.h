@@ -91,7 +91,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
 
   [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
   void set_phase(Phase phase) noexcept { phase_.store(phase, std::memory_order_release); }
-  /// Held → Writing. False in any other phase.
+  /// Held → Writing. Returns true then; false in any other phase.
   bool BeginWrite() noexcept;
   [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
 

@@ -6,7 +6,8 @@
 namespace doclock::detail {
 
 /// Runs `f` although memory has run out or a user's Runtime fails: tries for a moment, because
-/// other threads free memory. False: it gave up. `f` may be called again after it threw.
+/// other threads free memory. Returns true if `f` ended; false if it gave up. `f` may be called
+/// again after it threw.
 template <class F>
 bool Insist(const F& f) noexcept {
   constexpr int kTries = 10;

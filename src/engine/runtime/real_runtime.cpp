@@ -48,7 +48,7 @@ class RealRuntime final : public Runtime {
     const auto left = [&] { return std::max(end - Now(), std::chrono::nanoseconds(0)); };
     engine_.Stop();
     workers_.Stop(left());
-    // Of two managers whose callbacks close each other, one has to return first.
+    // If the callbacks of two managers close each other, one has to return first.
     notifier_.Stop(detail::OnTaskThread() ? std::optional(left()) : std::nullopt);
   }
 

@@ -18,7 +18,7 @@ using AttemptResults = std::vector<AcquireResult>;
 /// if one is cancelled, all are.
 std::vector<AcquireHandle> AttemptEach(const EnginePtr&, const std::vector<AcquireSpec>&,
                                        std::function<void(AttemptResults)> done);
-/// The same for a caller that blocks.
+/// Attempts each lock for a caller that blocks.
 AttemptResults AttemptEach(const EnginePtr&, const std::vector<AcquireSpec>&, std::stop_token);
 
 }  // namespace doclock::detail

@@ -90,7 +90,7 @@ Trace ValuePart::TraceIn(const ReadOp& look) const noexcept {
   const Trace trace = TraceOf(write_, look);
   if (trace != Trace::kUnknown || look.status != OpStatus::kDone) return trace;
   if (look.result.lock_id == release_.lock_id) return Trace::kNever;
-  // Of a share the document does not show whether it is held; trying again does.
+  // The document does not show whether a share is held; trying again does.
   const bool gone = write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
   const bool may_be_held =
       release_.mode == LockMode::kShared && look.result.lock_id == kSharedLockId && !gone;

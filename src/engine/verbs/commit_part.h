@@ -31,7 +31,8 @@ class CommitPart {
   virtual void Prepare(TimePoint when, bool is_retry) noexcept = 0;
   /// Doubt is not settled later.
   [[nodiscard]] virtual TimePoint deadline() const noexcept { return TimePoint::max(); }
-  /// Can a look prove it? If not, it is sent again until the store says that nothing is left to do.
+  /// Whether a read can prove it. If not, it is sent again until the store says that nothing is
+  /// left to do.
   [[nodiscard]] virtual bool leaves_trace() const noexcept { return true; }
   [[nodiscard]] virtual Trace TraceIn(const ReadOp& look) const noexcept = 0;
   /// This attempt is in doubt.
@@ -52,7 +53,7 @@ class CommitPart {
   std::int64_t version = 0;  ///< What Written has returned.
 
  protected:
-  /// The version after a write that is proved. If its answer was lost, a look does not tell it:
+  /// The version after a write that is proved. If its answer was lost, a read does not show it:
   /// other clients may have locked and written since. If several answers were lost, it is the
   /// lowest that one of them may have left: the next write may be refused, and never overwrites.
   template <class Op>

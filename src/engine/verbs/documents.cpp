@@ -43,7 +43,7 @@ struct KeyRead {
 constexpr std::int64_t kFirstPage = 1000, kLongestPage = kPageRows;
 
 /// How many bytes of bodies one query shows at most if the walk remembers what a page has no room
-/// for. Without an index each query costs a look at the whole collection.
+/// for. Without an index each query reads the whole collection.
 constexpr std::size_t kFoundBytes = 16 * kPageBytes;
 
 /// A walk over the documents that match a filter, page by page. Between two pages nothing is open:

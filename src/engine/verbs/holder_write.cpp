@@ -17,7 +17,7 @@ bool MayHandOver(const Lease& lease, WriteKind kind) {
          lease.granted + min_hold + min_hold / 1000 + engine.store().traits().clock_margin;
 }
 
-/// Under an id of its own, so that a look proves the hand-over.
+/// Under an id of its own, so that a read proves the hand-over.
 GrantRequest GrantTo(const PendingAcquire& next) {
   GrantRequest grant = MakeGrant(next.spec);
   if (next.ticket.entered) grant.entry = next.ticket.id;
@@ -75,7 +75,8 @@ std::int64_t HolderWrite::Written(const ReadOp* look) noexcept {
   const bool keeps = write_.request.write == WriteKind::kCheckpoint;
   if (look != nullptr) {
     handed_over_ = handed_over_ && look->result.lock_id == next_.lock_id;
-    // Under its own lock, or that of a holder who does not know of it yet, nobody wrote since.
+    // Under its own lock, or that of a holder who does not know of it yet, no other client wrote
+    // since.
     if (handed_over_ || keeps) lease_->version = look->result.version;
   }
   lease_->body = written_;

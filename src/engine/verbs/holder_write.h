@@ -12,7 +12,7 @@ namespace doclock::detail {
 Ending EndingOf(const Lease& lease, WriteKind kind, const Body& body) noexcept;
 
 /// One write of a holder (checkpoint, release, erase): what is sent, what its outcome makes of the
-/// lease, the hand-over to a waiter of this process, and what the observer is told.
+/// lease, the hand-over to a waiter of this process, and what the observer gets.
 class HolderWrite : public CommitPart {
  public:
   /// `mark`: see WaitTable::BeginRelease.

@@ -15,7 +15,7 @@ namespace doclock::detail {
 
 /// The write of one document, or of several in a transaction, with doubt settled: after a lost
 /// answer it looks at the documents (see TraceOf), and sends the same again where that cannot take
-/// effect twice. Of a transaction all documents were written, or none, so what a look at one of
+/// effect twice. Of a transaction all documents were written, or none, so what a read of one of
 /// them proves holds for all. An unproved write stays in doubt.
 class WriteProcedure : public Procedure {
  public:

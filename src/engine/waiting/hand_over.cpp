@@ -11,7 +11,7 @@
 namespace doclock::detail {
 namespace {
 
-/// So far hand-overs are counted: where no other process can wait, they go on for ever.
+/// The count of hand-overs stops here: where no other process can wait, they go on for ever.
 constexpr int kMostCounted = UINT16_MAX;
 /// How long local waiters stand back after `max_handovers` hand-overs in a row.
 constexpr std::chrono::milliseconds kStandBack{2};

@@ -25,7 +25,7 @@ class Hints {
   void Enter(Collection& collection);
   /// Removes a waiter.
   void Leave(Collection& collection) noexcept;
-  /// Does the store give hints for this collection? False while there are no waiters.
+  /// Whether the store gives hints for this collection; it does not while there are no waiters.
   [[nodiscard]] bool Heard(Collection& collection);
   /// Ends all subscriptions.
   void Close();

@@ -51,7 +51,7 @@ struct KeyWaits {
   FailurePtr last;         ///< Why the last attempt failed; null: none has ended.
   TimePoint answered_when = TimePoint::min();  ///< When that was.
   bool listed = true;                          ///< Still in the shard's map.
-  /// Of the last grant that a hint told of while an attempt was under way.
+  /// The last grant that a hint reported while an attempt was under way.
   std::optional<GrantSeen> told;
 
   /// Needs neither queue nor entry any more, unless EntryUntil says so?
@@ -89,15 +89,15 @@ struct KeyWaits {
   QueueTicket TakeTicketOfLeaver(PendingAcquire& waiter) noexcept;
   /// Must the first waiter stand behind releases that are under way?
   [[nodiscard]] bool MustHold(const PendingAcquire& front, bool released) const noexcept;
-  /// Moves a caller that does not wait and has no answer of the store to the front. False: there is
-  /// none.
+  /// Moves a caller that does not wait and has no answer of the store to the front. Returns true if
+  /// there is one; false if there is none.
   bool BringFailFastForward() noexcept;
   /// In the others' turn: when the next waiter asks, at its end or because its own time is nearly
   /// over. One whose time has come is moved to the front, and asks once so.
   TimePoint NextInTurn() noexcept;
   /// The callers that do not wait, and are as busy as `busy` if that is not null.
   Waiters TakeFailFast(const AcquireSpec* busy) noexcept;
-  /// Those of them that a share keeps out.
+  /// The callers that do not wait, and that a share keeps out.
   Waiters TakeFailFastWriters() noexcept;
   /// Is the store, or a release of this process, about to give the first answer for this key? For a
   /// search: since it began. A grant to another is none.
@@ -115,7 +115,8 @@ using KeyWaitsPtr = std::shared_ptr<KeyWaits>;
 /// The lock is busy. `last`: what is known of its holder.
 FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) noexcept;
 
-/// Removes a waiter's entry from the store's queue in the background. False: it has none.
+/// Removes a waiter's entry from the store's queue in the background. Returns true if it has one;
+/// false if it has none.
 bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept;
 
 /// Callers that have left the queue, to be settled without its mutex.

@@ -64,7 +64,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   /// Its position in the queue, unless it is in none. Guarded by the shard's mutex.
   std::list<std::shared_ptr<PendingAcquire>>::iterator where{};
   /// It is one attempt, whatever its time to wait: its caller goes on by other means, so the
-  /// Observer is told of a grant alone.
+  /// Observer gets a grant alone.
   bool once = false;
   /// It has asked in the others' turn (KeyWaits::NextInTurn). Guarded by the shard's mutex.
   bool asks_in_turn = false;
@@ -96,7 +96,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   }
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
-  /// False if it was settled before: then `result` is dropped, which releases a grant.
+  /// Returns true if it settles now; false if it was settled before: then `result` is dropped,
+  /// which releases a grant.
   bool Settle(AcquireResult result, bool handed_over = false) noexcept;
   /// The call that started it reports the failure itself: it must not be settled any more.
   void Forget() noexcept;
@@ -109,7 +110,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   /// releases what it gets. Does nothing if it was called before, unless that time is over.
   void StartClock();
   /// Its time to wait is over, but the store may take a second for its first answer: settles it
-  /// then. False: that second is over too, or memory is out. Needs the shard's lock.
+  /// then. Returns true if it waits on; false if that second is over too, or memory is out. Needs
+  /// the shard's lock.
   [[nodiscard]] bool WaitForFirstAnswer() noexcept;
 
   /// The store was asked, and did not answer in time.

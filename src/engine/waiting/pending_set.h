@@ -10,7 +10,8 @@ namespace doclock::detail {
 /// All callers that want a lock, in a queue or with a request under way. Thread-safe.
 class PendingSet {
  public:
-  /// Before it is known to others. Whoever asks StoreCalls::closed() afterwards misses no Close.
+  /// Call it before other threads know the attempt: a caller that reads StoreCalls::closed()
+  /// afterwards misses no Close.
   void Add(PendingAcquire& waiter) noexcept;
   void Remove(PendingAcquire& waiter) noexcept;
   /// Ends each wait with kCancelled. One attempt that does not wait is no wait.

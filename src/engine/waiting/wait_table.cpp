@@ -99,7 +99,7 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   Waiters node{waiter};
-  // The lock may be free: then nobody is told of a wait. AfterAttempt tells it, if it is busy.
+  // The lock may be free: then no wait is reported. AfterAttempt reports it, if it is busy.
   const bool perhaps_free = waiter->search() || (!why && EntersAtOnce(waiter->spec, waiter->hash));
   if (why && why->code == Errc::kBusy) {
     waiter->first_answer =
@@ -420,7 +420,7 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
     Granted(waits, *waiter, std::move(result));
     return true;
   }
-  Unclaim(waits, *waiter);  // it was told too late
+  Unclaim(waits, *waiter);  // the hint came too late
   return false;
 }
 

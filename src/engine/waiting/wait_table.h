@@ -103,9 +103,10 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   KeyWaitsPtr FindOrAddKey(Shard& shard, Collection& collection, const Key& key, std::size_t hash,
                            const AcquireSpec* search = nullptr);
   void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept;
-  /// False: there is no memory for a timer, and nothing may wake the waiters.
+  /// Returns true if something wakes the waiters; false if there is no memory for a timer, and
+  /// nothing may.
   [[nodiscard]] bool SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept;
-  /// The same. Waiters that nothing may wake leave: they are Leavers::unwakeable.
+  /// SleepUntil, or the waiters that nothing may wake leave: they are Leavers::unwakeable.
   [[nodiscard]] Waiters SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept;
   /// The lock was granted to this waiter: it leaves, with those who cannot have it now.
   [[nodiscard]] Leavers LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept;
@@ -126,8 +127,8 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
                     std::optional<int> queued_behind = {}) noexcept;
   /// Settles the claimed waiter, which has the lock.
   void Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter, AcquireResult result) noexcept;
-  /// Settles the waiter that was granted the lock, as a hint tells. False: the store is to be
-  /// asked.
+  /// Settles the waiter that was granted the lock, as a hint tells. Returns true if it did; false
+  /// if an attempt has to ask the store.
   bool TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexcept;
   [[nodiscard]] TimePoint NextLook(const Failure* why) const noexcept;
   /// The earlier of `next` and the end of the obstacle.

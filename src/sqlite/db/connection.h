@@ -52,7 +52,7 @@ class Connection {
   }
   /// The first column of the first row as an integer. @throws DatabaseError
   std::int64_t Ask(const std::string& sql);
-  /// As above, as text.
+  /// The pragma's value as text.
   std::string AskText(const std::string& sql);
 
   Statement& Prepared(const Sql& sql);

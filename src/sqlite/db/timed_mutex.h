@@ -11,7 +11,7 @@ namespace doclock::sqlite {
 /// understands.
 class TimedMutex {
  public:
-  /// False when the deadline came first.
+  /// Returns true if it is locked; false when the deadline came first.
   [[nodiscard]] bool Enter(Deadline deadline) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_until(lock, deadline, [this] { return !taken_; })) return false;

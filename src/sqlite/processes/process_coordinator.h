@@ -114,7 +114,7 @@ class ProcessCoordinator {
   virtual void ReapDeadStores() noexcept = 0;
 };
 
-/// Is the file a mount of its own, apart from its directory? False where that cannot be seen.
+/// Whether the file is a mount of its own, apart from its directory; not where that cannot be seen.
 bool IsMountedAlone(const std::filesystem::path& file);
 
 /// @throws StoreException naming the file system if it is not a local one.

@@ -39,7 +39,8 @@ struct flock ByteLock(short type, std::int64_t byte) noexcept {
   return lock;
 }
 
-/// False with errno set, also when another process holds the byte (see IsTaken).
+/// Returns true if the byte is locked; false with errno set, also when another process holds the
+/// byte (see IsTaken).
 bool TryLock(int file, short type, std::int64_t byte) noexcept {
   struct flock lock = ByteLock(type, byte);
   return ::fcntl(file, F_OFD_SETLK, &lock) == 0;

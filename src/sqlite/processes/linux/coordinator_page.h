@@ -19,7 +19,7 @@ class SharedMutex {
   /// Called once, by the process that makes the page.
   void Initialise();
   [[nodiscard]] bool TryLock() noexcept;
-  /// False when the deadline came first.
+  /// Returns true if it is locked; false when the deadline came first.
   [[nodiscard]] bool Lock(Deadline deadline) noexcept;
   void Unlock() noexcept;
 
@@ -63,7 +63,7 @@ struct CoordinatorPage {
   std::atomic<std::uint32_t> has_era;  ///< 1: an era has begun since the page was made.
 
   alignas(64) std::atomic<std::uint32_t> position;  ///< Notifications so far; a futex.
-  std::atomic<std::int32_t> watchers;               ///< Of all stores.
+  std::atomic<std::int32_t> watchers;               ///< The watchers of all stores.
   alignas(64) std::array<SharedNotification, kNotifications> notifications;
   std::array<Participant, kParticipants> participants;
 

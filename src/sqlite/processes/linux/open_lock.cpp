@@ -63,8 +63,8 @@ Leftovers& TheLeftovers() {
   return *leftovers;
 }
 
-/// Has this process another descriptor of a leftover's file than leftovers? True if that cannot be
-/// told.
+/// Whether this process has another descriptor of a leftover's file than leftovers; true if that
+/// cannot be seen.
 bool IsInUse(int leftover, const std::vector<int>& leftovers) {
   struct stat file {};
   std::error_code error;
