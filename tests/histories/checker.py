@@ -18,6 +18,7 @@ Checked, for each document:
 And of transactions:
   whole      all writes of one are there, or none; so it is in each read of several documents at one moment
   sum        the amounts that such a read saw have the sum that they had at first
+  cycle      some order of all transactions explains what each of them read and wrote
 
 And of the queue, if the history is of the nemesis kill-waiters (its record says how long entries and leases last):
   stall      while a client waits, the lock is held, or a killed process may still have it by the documented times
@@ -26,6 +27,7 @@ And of the queue, if the history is of the nemesis kill-waiters (its record says
 import argparse
 import bisect
 import collections
+import graphlib
 import itertools
 import json
 import sys
@@ -69,6 +71,19 @@ class Operation:
             yield self.key, self.reply["read"]
         if self.ok and self.op == "read all":
             yield from ((one["key"], one["read"]) for one in self.reply["reads"])
+
+    def writes(self):
+        """The keys, the values before and the values that the last attempt asked for."""
+        last = self.tries[-1] if self.tries else self.call
+        for one in last.get("writes", [last] if "write" in last else []):
+            yield one.get("key", self.key), one["prev"], one["write"]
+
+    def seen_at_once(self):
+        """The keys and values that it read, or wrote over, at one moment."""
+        yield from self.reads()
+        yield from ((key, previous) for key, previous, _ in self.writes())
+        if self.tries:
+            yield from ((one["key"], one["read"]) for one in self.tries[-1].get("expects", []))
 
 
 class Grant:
@@ -160,10 +175,10 @@ class History:
     def writes_of(self, operation):
         if operation.tries:
             # Every try but the last was refused, or the function would not have been called again.
-            for one in operation.tries[:-1]:
-                yield Write(operation, one["prev"], one["write"], "fail")
-            last = operation.tries[-1]
-            yield Write(operation, last["prev"], last["write"], operation.outcome)
+            for one in operation.tries:
+                outcome = operation.outcome if one is operation.tries[-1] else "fail"
+                for write in one.get("writes", [one]):
+                    yield Write(operation, write["prev"], write["write"], outcome, key=write.get("key"))
         elif "write" in operation.call:
             grant = self.grants.get(operation.call.get("grant"))
             yield Write(operation, operation.call["prev"], operation.call["write"], operation.outcome,
@@ -436,7 +451,7 @@ class Checker:
     def check_transactions(self):
         stored = collections.defaultdict(list)  # the places of the writes of transactions, by their documents
         for operation in self.history.operations.values():
-            writes = sorted((w["key"], w["write"]) for w in operation.call.get("writes", []))
+            writes = sorted((key, value) for key, _, value in operation.writes())
             if any(key not in self.positions for key, _ in writes):
                 continue  # the chain has been complained of
             places = [self.place(*one) for one in writes]
@@ -450,6 +465,31 @@ class Checker:
         for operation in self.history.operations.values():
             if operation.op == "read all" and operation.ok:
                 self.check_moment(operation, columns)
+        self.check_order()
+
+    def check_order(self):
+        """Each comes after the writer of what it saw, and before the next writer of it."""
+        happened = [o for o in self.history.operations.values() if o.ok or o.outcome == "doubt" and self.is_stored(o)]
+        writers = {(key, self.place(key, value)): o for o in happened for key, _, value in o.writes()}
+        after = {operation: set() for operation in happened}
+        for operation in happened:
+            for key, value in operation.seen_at_once():
+                place = self.place(key, value)
+                if place is None or key not in self.positions:
+                    continue  # that has been complained of
+                before, next_one = writers.get((key, place)), writers.get((key, place + 1))
+                if before is not None and before is not operation:
+                    after[operation].add(before)
+                if next_one is not None and next_one is not operation:
+                    after[next_one].add(operation)
+        try:
+            graphlib.TopologicalSorter(after).prepare()
+        except graphlib.CycleError as error:
+            names = ", ".join(f"{o.op} {o.call['id']} of process {o.process}" for o in error.args[1])
+            self.complain("cycle", f"no order explains what these read and wrote: {names}")
+
+    def is_stored(self, operation):
+        return any(self.place(key, value) is not None for key, _, value in operation.writes())
 
     def check_moment(self, operation, columns):
         text = f"the read {operation.call['id']} of process {operation.process}"
@@ -482,7 +522,8 @@ def summary(history):
     return {"operations": len(history.operations), "ok": outcomes["ok"], "fail": outcomes["fail"],
             "doubt": outcomes["doubt"], "grants": len(history.grants), "written": writes["ok"],
             "writes refused": writes["fail"], "writes in doubt": writes["doubt"],
-            "transfers": succeeded["transfer"], "reads of all": succeeded["read all"]}
+            "transfers": succeeded["transfer"], "updates of several": succeeded["update all"],
+            "reads of all": succeeded["read all"]}
 
 
 def check(lines, clocks_lie=False):

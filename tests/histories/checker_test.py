@@ -150,7 +150,7 @@ class Small(unittest.TestCase):
         self.story.line(e="ok", id=call, reads=[{"key": "a", "read": "x", "amount": 90},
                                                 {"key": "b", "read": "first", "amount": 110}])
         self.end_two("x", "y")
-        self.expect("whole")
+        self.expect("cycle", "whole")
 
     def test_accounts_of_another_sum(self):
         self.read_all(("a", "first"), ("b", "first"), amounts=(90, 100))
@@ -161,6 +161,37 @@ class Small(unittest.TestCase):
         self.read_all(("a", None), ("b", "first"))
         self.end_two("first", "first")
         self.expect("whole")
+
+    def update(self, outcome, write, expects, fails=()):
+        call = self.story.call("update all", "")
+        for one in (*fails, write):
+            self.story.line(e="try", id=call, writes=[dict(zip(("key", "prev", "write"), one))],
+                            expects=[dict(zip(("key", "read"), expects))])
+        self.story.line(e=outcome, id=call)
+
+    def test_an_update_of_one_that_expects_another(self):
+        self.update("ok", ("a", "first", "x"), ("b", "first"), fails=[("a", "first", "u")])
+        self.update("ok", ("b", "first", "y"), ("a", "x"))
+        self.update("fail", ("a", "x", "z"), ("b", "first"))
+        self.end_two("x", "y")
+        self.expect()
+
+    def test_a_write_skew(self):
+        self.update("ok", ("a", "first", "x"), ("b", "first"))
+        self.update("ok", ("b", "first", "y"), ("a", "first"))
+        self.end_two("x", "y")
+        self.expect("cycle")
+
+    def test_a_write_skew_in_doubt(self):
+        self.update("doubt", ("a", "first", "x"), ("b", "first"))
+        self.update("ok", ("b", "first", "y"), ("a", "first"))
+        self.end_two("x", "y")
+        self.expect("cycle")
+
+    def test_a_failed_attempt_that_is_there(self):
+        self.update("ok", ("a", "first", "x"), ("b", "first"), fails=[("a", "first", "u")])
+        self.end_two("u", "first")
+        self.expect("chain")
 
     def test_two_holders(self):
         story = self.story
@@ -539,6 +570,7 @@ class Recorded(unittest.TestCase):
         self.assertGreater(numbers["grants"], 50)
         self.assertGreater(numbers["written"], 50)
         self.assertGreater(numbers["transfers"], 5)
+        self.assertGreater(numbers["updates of several"], 2)
         self.assertGreater(numbers["reads of all"], 5)
 
     def is_late_read(self, line):
@@ -647,6 +679,9 @@ class Broken(unittest.TestCase):
 
     def test_denies_commits(self):
         self.expect("denies-commits", "chain", *TRANSFERS, enough=20)
+
+    def test_forgets_expected(self):
+        self.expect("forgets-expected", "cycle", *TRANSFERS, "--together", "85", enough=5)
 
     def test_reads_in_turn(self):
         self.expect("reads-in-turn", "whole", *TRANSFERS, enough=20)

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "histories/worker/passing_store.h"
 
@@ -78,6 +80,26 @@ class DeniesCommits final : public PassingStore {
   }
 
   std::atomic<int> count_ = 0;
+};
+
+class ForgetsExpected final : public PassingStore {
+  using PassingStore::PassingStore;
+  void Commit(CommitOp& commit, Budget budget) override {
+    std::vector<StoreOp*> writes;
+    for (StoreOp* const op : commit.ops) {
+      if (IsWrite(*op)) writes.push_back(op);
+    }
+    if (writes.size() < commit.ops.size()) std::this_thread::sleep_for(10ms);
+    const auto all = std::exchange(commit.ops, writes);
+    PassingStore::Commit(commit, budget);
+    commit.ops = all;
+    for (StoreOp* const op : all) {
+      if (!IsWrite(*op)) op->status = writes.front()->status;
+    }
+  }
+  static bool IsWrite(const StoreOp& op) {
+    return op.kind != OpKind::kSave || static_cast<const SaveOp&>(op).request.Writes();
+  }
 };
 
 class ReadsInTurn final : public PassingStore {
@@ -165,6 +187,7 @@ std::shared_ptr<Store> Break(std::shared_ptr<Store> store, const std::string& ho
   if (how == "frees-refused") return std::make_shared<FreesRefused>(std::move(store));
   if (how == "splits-commits") return std::make_shared<SplitsCommits>(std::move(store));
   if (how == "denies-commits") return std::make_shared<DeniesCommits>(std::move(store));
+  if (how == "forgets-expected") return std::make_shared<ForgetsExpected>(std::move(store));
   if (how == "reads-in-turn") return std::make_shared<ReadsInTurn>(std::move(store));
   if (how == "one-share-more") return std::make_shared<OneShareMore>(std::move(store));
   if (how == "writes-late") return std::make_shared<WritesLate>(std::move(store));

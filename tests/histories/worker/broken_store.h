@@ -14,6 +14,7 @@ namespace doclock::histories {
 ///   frees-refused     refuses some of a holder's writes, and ends the lock
 ///   splits-commits    stores the writes of a transaction one after the other
 ///   denies-commits    reports transactions as refused that were stored
+///   forgets-expected  stores a transaction whose expected documents were changed
 ///   reads-in-turn     reads the documents of one moment one after the other
 ///   one-share-more    counts shares up to one more than the limit
 ///   writes-late       lets a write of a lock that was lost through, after a while

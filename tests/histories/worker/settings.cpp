@@ -15,6 +15,7 @@ Settings ReadSettings(int argc, char** argv) {
       {"--threads", [&](const std::string& value) { settings.threads = std::stoi(value); }},
       {"--transfers", [&](const std::string& value) { settings.transfers = std::stoi(value); }},
       {"--keys", [&](const std::string& value) { settings.keys = std::stoi(value); }},
+      {"--together", [&](const std::string& value) { settings.together = std::stoi(value); }},
       {"--names", [&](const std::string& value) { settings.names = std::stoi(value); }},
       {"--seconds", [&](const std::string& value) { settings.seconds = std::stoi(value); }},
       {"--ttl", [&](const std::string& value) { settings.ttl_ms = std::stoi(value); }},

@@ -37,12 +37,13 @@ class Transfers : private Steps {
   }
 
   void Step() {
-    const int kind = Below(100);
-    if (kind < 30) {
+    if (Below(100) < 30) {
       for (const auto& found : ReadAll()) {
         if (!found) return Create();
       }
-    } else if (kind < 80) {
+    } else if (Below(100) < settings_.together) {
+      ChangeTogether();
+    } else if (Below(100) < 70) {
       MoveUnderLocks();
     } else {
       MoveUnchanged();
@@ -140,6 +141,30 @@ class Transfers : private Steps {
          [&](Transaction& both) { both.Save(client_.accounts, a).Save(client_.accounts, b); });
   }
 
+  /// Moves an amount between two accounts; or marks the one, and only reads the other: then no
+  /// other client may have changed that until the commit.
+  void ChangeTogether() {
+    const auto [from, to] = TwoAccounts();
+    const int amount = Below(2) * (1 + Below(9));
+    const std::int64_t id = record_.Call(Call("update all", ""));
+    Complete(id, [&, from = from, to = to] {
+      const auto& accounts = client_.accounts;
+      doclock::Update(
+          accounts.At(KeyOf(from)), accounts.At(KeyOf(to)),
+          [&](Json& a, Json& b, Transaction&) {
+            Json line{{"e", "try"}, {"id", id}, {"writes", {Change(KeyOf(from), a, -amount)}}};
+            if (amount > 0) {
+              line["writes"].push_back(Change(KeyOf(to), b, amount));
+            } else {
+              line["expects"] = {Json{{"key", KeyOf(to)}, {"read", b.at("v")}}};
+            }
+            record_.Write(std::move(line));
+          },
+          {.within = Wait()});
+      return Json::object();
+    });
+  }
+
   /// Moves an amount and commits what `enlist` names. False: it was not written.
   template <class Document>
   bool Move(Document& from, Document& to, const std::function<void(Transaction&)>& enlist) {
@@ -147,7 +172,8 @@ class Transfers : private Steps {
     enlist(both);
     const int amount = 1 + Below(9);
     Json call = Call("transfer", "");
-    call["writes"] = {Change(from, -amount), Change(to, amount)};
+    call["writes"] = {Change(from.key().ToString(), *from, -amount),
+                      Change(to.key().ToString(), *to, amount)};
     for (std::size_t i = 0; i < grants_.size(); ++i) call["writes"][i]["grant"] = grants_[i];
     const bool asynchronous = Below(4) == 0;
     const std::int64_t id = record_.Call(std::move(call));
@@ -156,13 +182,12 @@ class Transfers : private Steps {
       return Json{{"versions", {from.version(), to.version()}}};
     });
   }
-  template <class Document>
-  Json Change(Document& account, int by) {
-    const Json before = account->at("v");
+  Json Change(const std::string& key, Json& account, int by) {
+    const Json before = account.at("v");
     const std::string value = Fresh();
-    (*account)["v"] = value;
-    (*account)["amount"] = account->at("amount").template get<int>() + by;
-    return {{"key", account.key().ToString()}, {"prev", before}, {"write", value}};
+    account["v"] = value;
+    account["amount"] = account.at("amount").get<int>() + by;
+    return {{"key", key}, {"prev", before}, {"write", value}};
   }
 };
 
