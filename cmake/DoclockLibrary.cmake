@@ -58,11 +58,7 @@ function(doclock_add_library component)
   set(objects doclock_${component}_objects)
   set(internal doclock_${component}_internal)
 
-  # A library that has no source yet still has to link.
-  set(anchor "${PROJECT_BINARY_DIR}/anchors/${component}.cpp")
-  file(CONFIGURE OUTPUT "${anchor}" CONTENT "// Keeps doclock::@component@ from being empty.\n" @ONLY)
-
-  add_library(${objects} OBJECT "${anchor}")
+  add_library(${objects} OBJECT)
   add_library(${library} $<TARGET_OBJECTS:${objects}>)
   add_library(doclock::${component} ALIAS ${library})
   if(BUILD_SHARED_LIBS)

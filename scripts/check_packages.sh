@@ -178,7 +178,7 @@ if [[ -n $(command -v dpkg-shlibdeps) ]]; then
 fi
 
 step "static: a store outside the tree, and the suite that every store has to pass"
-build_consumer ../../samples/dir_store "$work/dir_store" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug \
+build_consumer ../../samples/dir_store "$work/dir_store" -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
 "$work/dir_store/dir_store_url_test" --gtest_brief=1
 # It mostly waits, so it runs while the rest is built.
