@@ -657,8 +657,8 @@ TEST_F(PostgresqlStore, NamesWhatTheSystemSaysOfAConnection) {
 TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   const std::string url = ServerUrl(), server = url.substr(0, url.rfind('/'));
   const std::string name = schema_.raw().Run("SELECT current_schema()");
-  ExpectRefused(server + "/nonesuch", "the database does not exist");
-  ExpectRefused(url + "?user=nobody_" + name, "the role does not exist");
+  ExpectRefused(server + "/nonesuch", "\"nonesuch\" does not exist");
+  ExpectRefused(url + "?user=nobody_" + name, "does not exist");
   ExpectRefused(url + "?sslmode=require", "SSL");
   for (const char* option : {"?sslmode=bogus", "?channel_binding=bogus", "?hostaddr=bad",
                              "?service=nonesuch", "?host=localhost&port=99999"}) {
@@ -666,7 +666,7 @@ TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   }
   ExpectRefused(url + "?keepalives=bogus", "keepalives");
   for (const char* setting : {"-cbogus%3D1", "-cwork_mem%3Dbogus", "-cshared_buffers%3D1", "-x"}) {
-    ExpectRefused(url + "?options=" + setting, "a setting that options");
+    ExpectRefused(url + "?options=" + setting, "FATAL");
   }
   schema_.raw().Run("CREATE DATABASE " + name +
                     " ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");

@@ -231,8 +231,7 @@ void Connection::RefuseConnection(bool alone) {
   Loss loss(names_host ? std::string(message.substr(0, message.find('\n')))
             : is_value ? "libpq does not take the value of an option"
                        : "the connection cannot be made");
-  const char* const why =
-      state.empty() ? LastingReasonOfLibpq(message) : LastingReason(state, message);
+  const char* const why = state.empty() ? LastingReasonOfLibpq(message) : nullptr;
   if (why != nullptr) loss.text += std::string(": ") + why;
   const bool broke = mentions("SYSCALL") || mentions("EOF") || mentions("unexpected eof") ||
                      mentions("closed unexpectedly");
@@ -240,8 +239,8 @@ void Connection::RefuseConnection(bool alone) {
   const bool is_standby = mentions("hot standby mode") || mentions("read-only mode") ||
                           mentions("is not accepting connections");
   // With other hosts it may be promoted.
-  loss.for_good = why != nullptr || is_value || is_tls || (alone && is_standby) ||
-                  PQconnectionNeedsPassword(connection_) != 0;
+  loss.for_good = why != nullptr || (!state.empty() && Lasts(state, message)) || is_value ||
+                  is_tls || (alone && is_standby) || PQconnectionNeedsPassword(connection_) != 0;
   loss.may_pass = state != "28P01" && !mentions("is not permitted to log in") &&
                   !(state == "28000" && mentions("does not exist"));
   throw loss;
@@ -647,10 +646,8 @@ void Connection::HearRefusal(const Sent& sent, const Result& result, Answers& an
     // (25P03, 57P05: it was idle for too long.) A pooler may end it in the midst of an answer.
     loss.nothing_done = !answers.is_begun && (state == "25P03" || state == "57P05");
     const std::string_view message = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
-    if (const char* const why = LastingReason(state, message)) {
-      loss.text += std::string(": ") + why;
-      loss.for_good = true;
-    }
+    loss.text += ": " + std::string(message);
+    loss.for_good = Lasts(state, message);
     throw loss;
   }
   if (sent.kind == Kind::kSettings && answers.is_proved) {

@@ -55,13 +55,14 @@ struct Loss : std::exception {
   bool may_pass = false;
 };
 
-/// Why a server, a pooler or libpq refuses what it will refuse for as long as nothing is changed,
-/// and what to change; null: it may pass, or is not known.
+/// Whether a server or a pooler refuses for as long as nothing is changed; false too if that is not
+/// known.
 /// @param state the SQLSTATE; poolers have one for all
 /// @param message in English, since those of poolers are
-const char* LastingReason(std::string_view state, std::string_view message) noexcept;
+bool Lasts(std::string_view state, std::string_view message) noexcept;
 
-/// LastingReason of a message of libpq itself, in English, when the server gave no state.
+/// Returns why libpq itself, in English and without the server's state, refuses a connection for as
+/// long as nothing is changed; null: it may pass, or is not known.
 const char* LastingReasonOfLibpq(std::string_view message) noexcept;
 
 /// Throws that the server's answer does not fit what was asked. @throws Loss
