@@ -94,11 +94,8 @@ class PostgresqlDatabase final : public locking::Database {
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access,
                                        locking::Deadline deadline) override {
-    const auto use = access == locking::Access::kRenew     ? Pool::For::kRenewals
-                     : access == locking::Access::kBriefly ? Pool::For::kBrief
-                                                           : Pool::For::kAll;
     return WithoutDoubt(
-        [&] { return std::make_unique<PostgresqlUnit>(*pool_, access, deadline, instance_, use); });
+        [&] { return std::make_unique<PostgresqlUnit>(*pool_, access, deadline, instance_); });
   }
 
   [[nodiscard]] bool CanRun(rules::Plain kind) const noexcept override {
@@ -114,7 +111,7 @@ class PostgresqlDatabase final : public locking::Database {
     const bool renews = std::ranges::all_of(
         ops, [](const rules::PlainOp& op) { return op.kind == rules::Plain::kRenew; });
     if (renews) return TryRenewals(cuts, alone, deadline);
-    const bool done = CarryOut(cuts, Pool::For::kBrief, alone, deadline);
+    const bool done = CarryOut(cuts, locking::Access::kBriefly, alone, deadline);
     StoreOp& first = *ops.front().op;
     if (!done && alone && first.if_kept == IfKept::kLeave) first.status = OpStatus::kKept;
   }
@@ -166,12 +163,10 @@ class PostgresqlDatabase final : public locking::Database {
   using ShortCuts = std::span<postgresql::ShortCut>;
 
   /// False: others keep a row or the table. @param alone is there only one operation?
-  bool CarryOut(std::span<const postgresql::ShortCut> cuts, Pool::For use, bool alone,
+  bool CarryOut(std::span<const postgresql::ShortCut> cuts, locking::Access access, bool alone,
                 locking::Deadline deadline) {
-    return WithoutDoubt([&] {
-      return PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
-          .CarryOut(cuts, alone);
-    });
+    return WithoutDoubt(
+        [&] { return PostgresqlUnit(*pool_, access, deadline, instance_).CarryOut(cuts, alone); });
   }
 
   /// In one batch for each collection: another transaction that keeps a table fails no lease of
@@ -183,7 +178,7 @@ class PostgresqlDatabase final : public locking::Database {
       const auto end = std::ranges::upper_bound(cuts, collection(cuts.front()), {}, collection);
       const ShortCuts some = cuts.first(static_cast<std::size_t>(end - cuts.begin()));
       cuts = cuts.subspan(some.size());
-      if (CarryOut(some, Pool::For::kRenewals, alone, deadline)) continue;
+      if (CarryOut(some, locking::Access::kRenew, alone, deadline)) continue;
       for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, locking::kKeptText);
     }
   }

@@ -718,9 +718,9 @@ TEST_F(PostgresqlStore, WhatARoleSetsEndsNoSession) {
   const auto deadline = std::chrono::steady_clock::now() + 1min;
   const auto connection = pool.Take(deadline);
   connection->SendOnce(
-      "SELECT (setting::int > 45000) || ' ' || current_setting('idle_session_timeout')"
-      " FROM pg_settings WHERE name = 'statement_timeout'");
-  EXPECT_EQ(connection->Run(deadline).back().Text(0, 0), "true 0");
+      "SELECT concat_ws(' ', current_setting('statement_timeout'),"
+      " current_setting('idle_session_timeout'), current_setting('lock_timeout'))");
+  EXPECT_EQ(connection->Run(deadline).back().Text(0, 0), "0 0 250ms");
 }
 
 }  // namespace

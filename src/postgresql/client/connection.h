@@ -46,8 +46,11 @@ inline constexpr std::string_view kDurableCommit =
     "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
     " ELSE current_setting('synchronous_commit') END";
 
-/// So long a call waits for a lock of another client that is not to wait for long.
-inline constexpr std::chrono::milliseconds kMoment{250};
+/// So long a statement waits for a lock of another client (once for each such lock). A unit that
+/// may wait for longer is run again.
+inline constexpr std::chrono::milliseconds kLockWait{250};
+/// An expression, the same as a value for lock_timeout.
+inline constexpr std::string_view kLockTimeout = "'250ms'";
 
 /// A connection to the server, in pipeline mode: statements are sent together, and answered
 /// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
@@ -84,6 +87,8 @@ class Connection {
   void Begin();
   /// Queues the begin of a transaction that reads, and sees one moment.
   void BeginSnapshot();
+  /// Queues that what follows in a transaction waits for no lock of another client.
+  void WaitForNoLock();
   /// Queues the end of a transaction.
   void Commit();
   void Rollback();
@@ -108,23 +113,6 @@ class Connection {
   [[nodiscard]] bool has_epoch() const noexcept { return epoch_.has_value(); }
   /// Tells the session too. Outside of a transaction. @throws Refusal, Loss
   void SetEpoch(Epoch epoch, Deadline deadline);
-
-  /// Lets a statement take less than is left until the deadline, however often it has to wait for
-  /// a row, so that the server answers before it: from the next pipeline on, which is outside of a
-  /// transaction or begins one.
-  /// @param briefly none waits for a lock longer than kMoment
-  void LimitWaits(Deadline deadline, bool briefly);
-  /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
-  void LimitRest(Deadline deadline, bool briefly);
-  /// Queues one that ends at `patience` for what follows in a transaction. False: that of
-  /// LimitWaits ends before.
-  bool LimitPatience(Deadline patience);
-  /// Queues the end of the limit of statements, for the rest of a transaction.
-  void LiftLimit();
-  /// Would the limit that was set let a statement take longer than is left now, or nearly so?
-  [[nodiscard]] bool MayOutlast(Deadline deadline) const noexcept {
-    return std::chrono::steady_clock::now() + longest_statement_ * 17 / 16 > deadline;
-  }
 
   /// Whether the session is in no transaction, nothing is queued and all was answered.
   [[nodiscard]] bool IsAtRest() const noexcept;
@@ -170,8 +158,7 @@ class Connection {
       kRows,  ///< Its answer is a result of Run. (Likewise of kCommand.)
       kCommand,
       kProof,     ///< The answer has the pipeline's own number.
-      kLimits,    ///< The answer is of no interest. (Likewise of kSettings and kControl.)
-      kSettings,  ///< Those of a shared session.
+      kSettings,  ///< Those of a shared session. The answer is of no interest, nor of kControl.
       kControl,   ///< The begin or the end of a transaction or of a session's state.
       kSync
     } kind;
@@ -211,10 +198,9 @@ class Connection {
   void WatchClient(Deadline deadline);
   void Queue(Kind kind, const Statement& statement, const Parameters& parameters);
   void QueueOnce(Kind kind, const std::string& sql, const Parameters& parameters);
-  void QueueLimits(std::chrono::milliseconds most, bool briefly);
   /// Queues the question for the number of this pipeline, unless it stands there. Behind the begin
   /// or the end of a transaction, and before all else, so that it is answered before anything is
-  /// refused; and with it the limits that are due.
+  /// refused.
   void QueueProof();
   Answers RunUnproved(Deadline deadline);
   std::vector<Result> Proved(Answers answers);
@@ -229,8 +215,6 @@ class Connection {
   bool Hear(const Sent& sent, Result result, Answers& answers);
   void HearGood(const Sent& sent, Result result, Answers& answers);
   void HearRefusal(const Sent& sent, const Result& result, Answers& answers);
-  /// Limits of this transaction are not those of the session if it is undone.
-  void ForgetNewLimits() noexcept;
 
   PGconn* connection_ = nullptr;
   const std::uint32_t generation_;
@@ -241,9 +225,6 @@ class Connection {
   bool was_lent_ = false;  ///< The settings of its session may be another's own.
   std::size_t host_;
   std::optional<Epoch> epoch_;
-  std::chrono::milliseconds longest_statement_{};  ///< Zero: it has no limit.
-  bool waits_briefly_ = false;                     ///< See LimitWaits.
-  enum class Limits : std::uint8_t { kSet, kDue, kNew } limits_ = Limits::kSet;
   std::size_t queued_ = 0;  ///< Results of Run.
   bool has_proof_ = false;  ///< The question for `proof_` is queued.
   std::int64_t proof_ = NewProof();

@@ -69,6 +69,7 @@ std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema
       }
       if (!is_first) break;
       connection.Begin();
+      connection.Command("SET LOCAL lock_timeout = 0");  // others may store it at the same time
       connection.Command(begin);
       connection.RunAndCommit(deadline);
     }

@@ -84,7 +84,7 @@ constexpr std::string_view kLastingStates[] = {"53400", "3D000", "28",    "42501
 
 [[noreturn]] void Throw(const Refusal& refusal) {
   if (refusal.IsRace()) throw locking::Raced();
-  if (refusal.IsKept()) throw StoreException(Errc::kUnavailable, locking::kKeptText);
+  if (refusal.IsKept()) throw locking::Raced(locking::kKeptText);  // it may wait once more
   // A connection, a resource, an operator, or the system: it may pass. (08P01: two clients of a
   // pooler gave statements one name. 53400: a limit of the configuration. 58P01: a missing file.)
   const std::string kind = refusal.state.substr(0, 2);

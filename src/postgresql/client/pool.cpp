@@ -37,23 +37,16 @@ std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
   return connection;
 }
 
-Pool::Lent Pool::Take(Deadline deadline, For use) {
+Pool::Lent Pool::Take(Deadline deadline, bool renews) {
   {
     std::unique_lock guard(mutex_);
-    if (!AwaitRoom(guard, deadline, use == For::kRenewals ? kMoreForRenewals : 0)) {
+    if (!AwaitRoom(guard, deadline, renews ? kMoreForRenewals : 0)) {
       throw Loss("all connections stayed in use for too long");
     }
   }
   Lent lent(nullptr, Give(this));
   try {
-    auto connection = OfNewest(deadline, [&] {
-      auto any = TakeAny(deadline);
-      // Others may store the server's epoch at the same time.
-      if (!any->has_epoch()) any->LimitWaits(deadline, false);
-      return any;
-    });
-    connection->LimitWaits(deadline, use == For::kBrief || use == For::kRenewals);
-    lent.reset(connection.release());
+    lent.reset(OfNewest(deadline, [&] { return TakeAny(deadline); }).release());
   } catch (...) {
     TakeBack(nullptr);
     throw;

@@ -30,15 +30,11 @@ class Pool {
   };
   using Lent = std::unique_ptr<Connection, Give>;
 
-  enum class For : std::uint8_t { kAll, kBrief, kRenewals };
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
-  /// good for the server, or no new one can be made. Those of kBrief and kRenewals wait for no lock
-  /// of another client longer than a moment. One more is for renewals.
+  /// good for the server, or no new one can be made. One more is for renewals.
   /// @throws as Connect
-  Lent Take(Deadline deadline, For use = For::kAll);
-  /// Those of commits, and those of others: calls that wait for no row need connections too.
-  [[nodiscard]] RowTurns& commit_waits() noexcept { return commit_waits_; }
-  [[nodiscard]] RowTurns& lone_waits() noexcept { return lone_waits_; }
+  Lent Take(Deadline deadline, bool renews = false);
+  [[nodiscard]] RowTurns& row_waits() noexcept { return row_waits_; }
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
@@ -85,8 +81,7 @@ class Pool {
   bool shares_sessions_ = false;
   std::atomic<bool> has_connected_ = false;
   std::atomic<std::size_t> first_host_ = 0;  ///< To be tried.
-  // Together fewer than there are connections.
-  RowTurns commit_waits_{6}, lone_waits_{8};
+  RowTurns row_waits_{kMostLent - 4};        ///< Calls that wait for no row need connections too.
   std::mutex mutex_;
   std::condition_variable given_back_;
   int lent_ = 0;  ///< Or about to be.

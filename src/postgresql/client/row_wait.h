@@ -4,8 +4,8 @@
 
 namespace doclock::postgresql {
 
-/// How many calls of a store may wait in the server for long at once for rows that other
-/// transactions keep: each keeps a connection for as long as it waits.
+/// How many calls of a store may wait in the server at once for rows that other transactions hold:
+/// each needs a connection for as long as it waits.
 struct RowTurns {
   const int most;
   std::atomic<int> taken = 0;

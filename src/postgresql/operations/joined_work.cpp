@@ -10,14 +10,16 @@
 namespace doclock::postgresql {
 namespace {
 
-/// The transaction's number. No statement may take longer than the call.
+/// The transaction's number. Its statements may wait for others, and take as long as the call.
 constexpr const char* kBefore =
-    "SELECT pg_current_xact_id()::text, set_config('statement_timeout', $1, true)";
+    "SELECT pg_current_xact_id()::text, set_config('statement_timeout', $1, true),"
+    " set_config('lock_timeout', '0', true)";
 
 /// The same, behind the work, which may have set what the documents are written by.
 std::string After() {
   return "SELECT pg_current_xact_id_if_assigned()::text, set_config('synchronous_commit', " +
-         std::string(kDurableCommit) +
+         std::string(kDurableCommit) + ", true), set_config('lock_timeout', " +
+         std::string(kLockTimeout) +
          ", true), set_config('client_min_messages', 'warning', true),"
          " set_config('client_encoding', 'UTF8', true)";
 }
@@ -62,8 +64,7 @@ void JoinedWork::RunBetween(const std::function<void(PGconn*)>& f) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
-  connection_.LiftLimit();  // it may have set others
-  connection_.LimitRest(deadline_, false);
+  connection_.Command("SET LOCAL statement_timeout = 0");  // it may have set a short one
   const Result after = Ask(After());
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
 }
