@@ -643,20 +643,6 @@ void Connection::RenewSession(Deadline deadline) {
   WatchClient(deadline);
 }
 
-std::string Connection::AskPooler(const char* question, Deadline deadline) {
-  const InStep guard(lost_);
-  Check(PQexitPipelineMode(connection_));
-  Check(PQsendQuery(connection_, question));
-  while (!Flush()) WaitFor(POLLOUT, deadline);
-  std::string answer;
-  // pgpool-II describes the rows twice, and so gives a result without any before that with them.
-  for (Result one = Next(deadline); PQresultStatus(one.get()) == PGRES_TUPLES_OK;
-       one = NextIfAny(deadline)) {
-    if (one.size() > 0 && PQnfields(one.get()) > 0) answer = PQgetvalue(one.get(), 0, 0);
-  }
-  return answer;
-}
-
 std::vector<Connection::Notification> Connection::TakeNotifications() {
   Check(PQconsumeInput(connection_));
   std::vector<Notification> all;

@@ -134,11 +134,6 @@ class Connection {
   /// @throws Refusal, Loss
   void RenewSession(Deadline deadline);
 
-  /// Asks a question by the simple protocol, the only one by which pgpool-II answers questions
-  /// about itself, and returns the first value as text; empty: it was refused. Nothing is queued,
-  /// and the connection is good for nothing but such questions then. @throws Loss
-  std::string AskPooler(const char* question, Deadline deadline);
-
   [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
   /// The server's process, as it told when the session began. (A pooler tells something else.)
   [[nodiscard]] int backend() const noexcept { return PQbackendPID(connection_); }
