@@ -79,6 +79,40 @@ TEST_F(PostgresqlStore, ABatchWaitsForNoRowOfOthers) {
   EXPECT_EQ(things.Acquire(kept).status, OpStatus::kDone);
 }
 
+/// Each commit costs a flush, and a wait for it.
+TEST_F(PostgresqlStore, ABatchAndATransactionAreACommitEach) {
+  Client things = Things(store_);
+  const Key a("a"), b("b"), c("c"), fresh("fresh");
+  const auto rows_of = [&](const std::string& version) {
+    return schema_.raw().Run(
+        "SELECT count(DISTINCT xmin::text) || ' commit, ' || count(*) || ' rows' FROM "
+        "doclock_c_things WHERE lock_version = " +
+        version);
+  };
+  for (const auto queue_for : {0ms, 1000ms}) {
+    SCOPED_TRACE(queue_for.count());
+    schema_.raw().Run("DELETE FROM doclock_c_things");
+    for (const Key* const key : {&a, &b, &c}) things.Insert(*key, {});
+    AcquireOp first = things.AcquireOf(a, {.queue_for = queue_for});
+    AcquireOp second = things.AcquireOf(b, {.queue_for = queue_for});
+    AcquireOp third = things.AcquireOf(c, {.queue_for = queue_for});
+    things.Execute({&first, &second, &third});
+    EXPECT_EQ(rows_of("2"), "1 commit, 3 rows");
+    WriteOp one = things.ReleaseOf(a, first.request.grant.lock_id);
+    WriteOp two = things.ReleaseOf(b, second.request.grant.lock_id);
+    WriteOp three = things.ReleaseOf(c, third.request.grant.lock_id);
+    StoreOp* const ops[] = {&one, &two, &three};
+    CommitOp commit{.ops = ops};
+    store_->Commit(commit, 1min);
+    EXPECT_EQ(rows_of("3"), "1 commit, 3 rows");
+  }
+  AcquireOp first = things.AcquireOf(a),
+            created = things.AcquireOf(fresh, {.insert = MakeBody({})});
+  AcquireOp second = things.AcquireOf(b);
+  things.Execute({&first, &created, &second});
+  EXPECT_EQ(rows_of("4"), "1 commit, 2 rows") << "what is created comes in another one";
+}
+
 /// Also if all others of the batch have been carried out before.
 TEST_F(PostgresqlStore, ARenewalInABatchWaitsForNoRowOfOthers) {
   Client things = Things(store_);
