@@ -1,8 +1,6 @@
 #include "doclock/postgresql_store.h"
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "document/collection.h"
@@ -36,14 +34,6 @@ constexpr int kLanes = 4;
 
 locking::Deadline In(std::chrono::seconds timeout) {
   return std::chrono::steady_clock::now() + timeout;
-}
-
-/// A number above zero that no other store has.
-std::int64_t NewInstance() {
-  const Uuid id = NewUuid();
-  std::int64_t number = 0;
-  std::memcpy(&number, id.data, sizeof number);
-  return number & INT64_MAX;
 }
 
 /// Returns `use(connection)`, which is called again with another connection if that one is lost.
@@ -87,8 +77,6 @@ class PostgresqlDatabase final : public locking::Database {
       postgresql::CreateTable(connection, schema_, *collection, deadline);
     });
     pool_->KnowTables(schema_);
-    const std::lock_guard guard(mutex_);
-    collections_.push_back(collection);
     return collection;
   }
 
@@ -119,13 +107,8 @@ class PostgresqlDatabase final : public locking::Database {
   /// Nothing behind a pooler that gives each transaction another session: waiters poll then.
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     if (pool_->shares_sessions()) return nullptr;
-    std::shared_ptr<PostgresqlCollection> ours;
-    {
-      const std::lock_guard guard(mutex_);
-      ours = *std::ranges::find(collections_, static_cast<PostgresqlCollection*>(&collection),
-                                &std::shared_ptr<PostgresqlCollection>::get);
-    }
-    return listener_->Watch(ours, std::move(listener));
+    return listener_->Watch(static_cast<PostgresqlCollection&>(collection).shared_from_this(),
+                            std::move(listener));
   }
 
   [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
@@ -183,11 +166,9 @@ class PostgresqlDatabase final : public locking::Database {
     }
   }
 
-  const std::int64_t instance_ = NewInstance();
+  const std::int64_t instance_ = postgresql::RandomNumber();
   std::unique_ptr<Pool> pool_;
   std::string schema_;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<PostgresqlCollection>> collections_;
   std::shared_ptr<Listener> listener_ = std::make_shared<Listener>(*pool_, instance_);
 };
 

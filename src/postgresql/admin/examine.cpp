@@ -68,9 +68,9 @@ Finding JudgeDurability(const Facts& facts) {
   }
   const std::string& usual = facts.synchronous_commit;
   const bool is_less = usual == "off" || usual == "local";
-  return Ok("durability",
-            is_less ? "synchronous_commit is on, although the user's default is " + usual
-                    : "synchronous_commit is " + usual);
+  return Ok("durability", is_less
+                              ? "synchronous_commit is on, although the user's default is " + usual
+                              : "synchronous_commit is " + usual);
 }
 
 Finding JudgeFollowers(const Facts& facts) {
@@ -148,8 +148,7 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   Parameters names;
   names.Text(QuotedName(schema));
   collection == nullptr ? names.Null() : names.Text(collection->table());
-  connection.SendOnce(kFacts, names);
-  const Result row = std::move(connection.Run(deadline).back());
+  const Result row = connection.Ask(kFacts, names, deadline);
   int column = 0;
   const auto text = [&] {
     const int at = column++;

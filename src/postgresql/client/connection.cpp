@@ -248,11 +248,11 @@ void Connection::HearNotices() noexcept {
   PQsetNoticeReceiver(connection_, hear, this);
 }
 
-std::int64_t Connection::NewProof() {
+std::int64_t RandomNumber() {
   const Uuid id = NewUuid();
   std::int64_t number = 0;
   std::memcpy(&number, id.data, sizeof number);
-  return number & (INT64_MAX >> 1);  // each pipeline has the next one
+  return number & (INT64_MAX >> 1);
 }
 
 void Connection::Lose(const std::string& text, bool nothing_done) {
@@ -509,18 +509,14 @@ void Connection::WaitFor(short events, Deadline deadline) {
   }
 }
 
-Result Connection::NextIfAny(Deadline deadline) {
-  while (PQisBusy(connection_) != 0) {
-    WaitFor(POLLIN, deadline);
-    Check(PQconsumeInput(connection_));
-  }
-  return Result(PQgetResult(connection_));
-}
-
 Result Connection::Next(Deadline deadline) {
   // A null stands behind the answer to each statement.
   for (int nulls = 0; nulls < 2; ++nulls) {
-    Result result = NextIfAny(deadline);
+    while (PQisBusy(connection_) != 0) {
+      WaitFor(POLLIN, deadline);
+      Check(PQconsumeInput(connection_));
+    }
+    Result result(PQgetResult(connection_));
     if (result.get() != nullptr) return result;
   }
   Lose("the connection broke");

@@ -52,6 +52,9 @@ inline constexpr std::chrono::milliseconds kLockWait{250};
 /// An expression, the same as a value for lock_timeout.
 inline constexpr std::string_view kLockTimeout = "'250ms'";
 
+/// Returns a number above zero that is near to no other client's, and leaves room for counting.
+std::int64_t RandomNumber();
+
 /// A connection to the server, in pipeline mode: statements are sent together, and answered
 /// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
 /// thread at a time. Throws Refusal and Loss.
@@ -102,6 +105,12 @@ class Connection {
   /// are not executed. @throws Refusal of the first one; Loss if the answers are not those to what
   /// was sent
   std::vector<Result> Run(Deadline deadline);
+  /// Sends what was queued and a statement that is sent once, and returns its result. @throws as
+  /// Run
+  Result Ask(const std::string& sql, const Parameters& parameters, Deadline deadline) {
+    SendOnce(sql, parameters);
+    return std::move(Run(deadline).back());
+  }
   /// Sends what was queued, and a commit; if anything is refused, a rollback. @throws Refusal, Loss
   void RunAndCommit(Deadline deadline);
   /// Ends the transaction, with what was queued. If that fails, the connection is lost.
@@ -169,8 +178,6 @@ class Connection {
     bool is_proved = false;          ///< They are those to this pipeline.
   };
 
-  /// One that no other client is near.
-  static std::int64_t NewProof();
   void Connect(const Url& url, const Host& host, Deadline deadline);
   [[noreturn]] void Lose(const std::string& text, bool nothing_done = false);
   [[noreturn]] void LoseStep();
@@ -203,8 +210,6 @@ class Connection {
   /// False: it would have to wait.
   bool Flush();
   void WaitFor(short events, Deadline deadline);
-  /// The next answer; null behind the last one to a statement.
-  Result NextIfAny(Deadline deadline);
   Result Next(Deadline deadline);
   /// Looks at one answer. False: another one to the same follows. @throws Loss
   bool Hear(const Sent& sent, Result result, Answers& answers);
@@ -222,7 +227,7 @@ class Connection {
   std::optional<Epoch> epoch_;
   std::size_t queued_ = 0;  ///< Results of Run.
   bool has_proof_ = false;  ///< The question for `proof_` is queued.
-  std::int64_t proof_ = NewProof();
+  std::int64_t proof_ = RandomNumber();
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;
   /// Of prepared statements. No other client's are called so: a pooler may mix them up.

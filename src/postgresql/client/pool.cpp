@@ -18,18 +18,15 @@ constexpr int kMoreForRenewals = 1;
 
 }  // namespace
 
-std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
+std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
+  std::unique_ptr<Connection> connection;
   try {
-    return std::make_unique<Connection>(url_, deadline, first_host_);
+    connection = std::make_unique<Connection>(url_, deadline, first_host_);
   } catch (const Loss& loss) {
     const bool refused = loss.for_good && !(loss.may_pass && has_connected_);
     throw StoreException(refused ? Errc::kRefused : Errc::kUnavailable,
                          "doclock: PostgreSQL: " + loss.text);
   }
-}
-
-std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
-  auto connection = Reach(deadline);
   std::call_once(first_, [&] { shares_sessions_ = !connection->KeepsItsSession(url_, deadline); });
   if (shares_sessions_) connection->ShareSessions();
   connection->SetUp(deadline);

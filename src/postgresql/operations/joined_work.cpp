@@ -58,14 +58,14 @@ void JoinedWork::RunBetween(const std::function<void(PGconn*)>& f) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::floor<milliseconds>(deadline_ - std::chrono::steady_clock::now());
   const auto most = std::to_string(std::max(left, milliseconds(1)).count());
-  const Result before = Ask(kBefore, Parameters().Text(most));
+  const Result before = connection_.Ask(kBefore, Parameters().Text(most), deadline_);
   Lend(f);
   if (std::chrono::steady_clock::now() >= deadline_) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
   connection_.Command("SET LOCAL statement_timeout = 0");  // it may have set a short one
-  const Result after = Ask(After());
+  const Result after = connection_.Ask(After(), {}, deadline_);
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
 }
 
@@ -82,11 +82,6 @@ void JoinedWork::Lend(const std::function<void(PGconn*)>& f) {
     throw;
   }
   connection_.TakeBack();
-}
-
-Result JoinedWork::Ask(const std::string& sql, const Parameters& parameters) {
-  connection_.SendOnce(sql, parameters);
-  return std::move(connection_.Run(deadline_).back());
 }
 
 }  // namespace doclock::postgresql

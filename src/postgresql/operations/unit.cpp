@@ -112,8 +112,8 @@ void PostgresqlUnit::Load(std::span<Document> documents) {
     const bool first_look = !has_looked_;
     const bool lone =
         !reads && !all && first_look && documents.size() == 1 && documents.front().asked.alone;
-    const RowWait turn(pool_.row_waits(), all || lone);
-    const bool waits = turn.has_turn();
+    const auto row_wait = all || lone ? pool_.TakeRowWait() : nullptr;
+    const bool waits = row_wait != nullptr;
     Begin();
     const bool sees_moment = reads && documents.size() > 1 && !has_begun_;
     if (sees_moment) connection_->BeginSnapshot();
