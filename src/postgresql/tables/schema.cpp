@@ -26,9 +26,10 @@ constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
 constexpr std::size_t kMostColumns = 32;
 
 /// Sends a transaction that one client after the other runs: CREATE ... IF NOT EXISTS of several at
-/// once may fail.
+/// once may fail. An index of a large table keeps the others waiting for long.
 void SendBegin(Connection& connection) {
   connection.Begin();
+  connection.Command("SET LOCAL lock_timeout = 0");
   connection.SendOnce("SELECT pg_advisory_xact_lock(hashtext('doclock'))");
 }
 
