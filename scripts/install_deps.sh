@@ -122,8 +122,8 @@ packages=(g++ cmake ninja-build ccache mold pkg-config python3 nlohmann-json3-de
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libcli11-dev libncurses-dev)
 # For the tests on MongoDB: Python's venv to fetch a server (scripts/mongo.sh), false clocks, and certificates.
 packages+=(python3-venv libfaketime openssl)
-# The library for the store on PostgreSQL, and the server and two poolers for its tests.
-packages+=(libpq-dev postgresql pgbouncer pgpool2)
+# The library for the store on PostgreSQL, and the server and a pooler for its tests.
+packages+=(libpq-dev postgresql pgbouncer)
 # For the tests of what a host program sets: the sources of locales.
 packages+=(locales)
 # The server that is fetched needs this one; newer releases have it in a package of another name.

@@ -1,8 +1,6 @@
 #include "doclock/postgresql_store.h"
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "document/collection.h"
@@ -36,14 +34,6 @@ constexpr int kLanes = 4;
 
 locking::Deadline In(std::chrono::seconds timeout) {
   return std::chrono::steady_clock::now() + timeout;
-}
-
-/// A number above zero that no other store has.
-std::int64_t NewInstance() {
-  const Uuid id = NewUuid();
-  std::int64_t number = 0;
-  std::memcpy(&number, id.data, sizeof number);
-  return number & INT64_MAX;
 }
 
 /// Returns `use(connection)`, which is called again with another connection if that one is lost.
@@ -87,18 +77,13 @@ class PostgresqlDatabase final : public locking::Database {
       postgresql::CreateTable(connection, schema_, *collection, deadline);
     });
     pool_->KnowTables(schema_);
-    const std::lock_guard guard(mutex_);
-    collections_.push_back(collection);
     return collection;
   }
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access,
                                        locking::Deadline deadline) override {
-    const auto use = access == locking::Access::kRenew     ? Pool::For::kRenewals
-                     : access == locking::Access::kBriefly ? Pool::For::kBrief
-                                                           : Pool::For::kAll;
     return WithoutDoubt(
-        [&] { return std::make_unique<PostgresqlUnit>(*pool_, access, deadline, instance_, use); });
+        [&] { return std::make_unique<PostgresqlUnit>(*pool_, access, deadline, instance_); });
   }
 
   [[nodiscard]] bool CanRun(rules::Plain kind) const noexcept override {
@@ -114,7 +99,7 @@ class PostgresqlDatabase final : public locking::Database {
     const bool renews = std::ranges::all_of(
         ops, [](const rules::PlainOp& op) { return op.kind == rules::Plain::kRenew; });
     if (renews) return TryRenewals(cuts, alone, deadline);
-    const bool done = CarryOut(cuts, Pool::For::kBrief, alone, deadline);
+    const bool done = CarryOut(cuts, locking::Access::kBriefly, alone, deadline);
     StoreOp& first = *ops.front().op;
     if (!done && alone && first.if_kept == IfKept::kLeave) first.status = OpStatus::kKept;
   }
@@ -122,13 +107,8 @@ class PostgresqlDatabase final : public locking::Database {
   /// Nothing behind a pooler that gives each transaction another session: waiters poll then.
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     if (pool_->shares_sessions()) return nullptr;
-    std::shared_ptr<PostgresqlCollection> ours;
-    {
-      const std::lock_guard guard(mutex_);
-      ours = *std::ranges::find(collections_, static_cast<PostgresqlCollection*>(&collection),
-                                &std::shared_ptr<PostgresqlCollection>::get);
-    }
-    return listener_->Watch(ours, std::move(listener));
+    return listener_->Watch(static_cast<PostgresqlCollection&>(collection).shared_from_this(),
+                            std::move(listener));
   }
 
   [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
@@ -166,12 +146,10 @@ class PostgresqlDatabase final : public locking::Database {
   using ShortCuts = std::span<postgresql::ShortCut>;
 
   /// False: others keep a row or the table. @param alone is there only one operation?
-  bool CarryOut(std::span<const postgresql::ShortCut> cuts, Pool::For use, bool alone,
+  bool CarryOut(std::span<const postgresql::ShortCut> cuts, locking::Access access, bool alone,
                 locking::Deadline deadline) {
-    return WithoutDoubt([&] {
-      return PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
-          .CarryOut(cuts, alone);
-    });
+    return WithoutDoubt(
+        [&] { return PostgresqlUnit(*pool_, access, deadline, instance_).CarryOut(cuts, alone); });
   }
 
   /// In one batch for each collection: another transaction that keeps a table fails no lease of
@@ -183,16 +161,14 @@ class PostgresqlDatabase final : public locking::Database {
       const auto end = std::ranges::upper_bound(cuts, collection(cuts.front()), {}, collection);
       const ShortCuts some = cuts.first(static_cast<std::size_t>(end - cuts.begin()));
       cuts = cuts.subspan(some.size());
-      if (CarryOut(some, Pool::For::kRenewals, alone, deadline)) continue;
+      if (CarryOut(some, locking::Access::kRenew, alone, deadline)) continue;
       for (const auto& cut : some) cut.op->Fail(Errc::kUnavailable, locking::kKeptText);
     }
   }
 
-  const std::int64_t instance_ = NewInstance();
+  const std::int64_t instance_ = postgresql::RandomNumber();
   std::unique_ptr<Pool> pool_;
   std::string schema_;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<PostgresqlCollection>> collections_;
   std::shared_ptr<Listener> listener_ = std::make_shared<Listener>(*pool_, instance_);
 };
 

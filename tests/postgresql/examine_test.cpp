@@ -34,7 +34,6 @@ Facts Well() {
   Facts facts;
   facts.version = "15.18";
   facts.synchronous_commit = "on";
-  facts.isolation = "read committed";
   facts.rows = {7, 3};
   return facts;
 }
@@ -85,13 +84,10 @@ TEST(PostgresqlFacts, TellThatNoCollectionCanBeMade) {
 TEST(PostgresqlFacts, TellWhatTheSessionsSetOtherwise) {
   Facts facts = Well();
   facts.synchronous_commit = "local";
-  facts.isolation = "serializable";
   facts.creates = false;
   const auto findings = postgresql::Judge(facts);
   EXPECT_EQ(Of("durability", findings).text,
             "synchronous_commit is on, although the user's default is local");
-  EXPECT_EQ(Of("isolation", findings).text,
-            "read committed, although the user's default is serializable");
   EXPECT_THAT(Of("privileges", findings).text, HasSubstr("create no table"));
   facts.synchronous_commit = "remote_apply";
   EXPECT_EQ(Of("durability", postgresql::Judge(facts)).text, "synchronous_commit is remote_apply");
@@ -115,22 +111,10 @@ TEST_F(PostgresqlExamine, LooksAtTheServerAndTheCollection) {
   const std::vector<Finding> findings = store_->Examine(things_.get(), 10s);
   EXPECT_THAT(Of("server", findings).text, HasSubstr("PostgreSQL "));
   EXPECT_THAT(Of("schema", findings).text, HasSubstr(name_));
-  EXPECT_EQ(Of("isolation", findings).text, "read committed");
   EXPECT_EQ(Of("pooler", findings).level, FindingLevel::kOk);
   EXPECT_EQ(Of("privileges", findings).text, "the user may do all that locks need");
   EXPECT_THAT(Of("dead rows", findings).text, HasSubstr("0 dead rows"));
   EXPECT_EQ(Of("dead rows", store_->Examine(nullptr, 10s)).text, "");
-}
-
-/// It looks like the server itself but for its own version.
-TEST_F(PostgresqlExamine, NamesPgpoolAndItsModes) {
-  if (!Pgpool::IsInstalled()) GTEST_SKIP() << "pgpool-II is not installed";
-  const Pgpool pgpool(schema_.url(), "memory_cache_enabled = on\nload_balance_mode = off\n");
-  const Finding found = Of("pooler", OpenPostgresqlStore(pgpool.url())->Examine(nullptr, 10s));
-  EXPECT_EQ(found.level, FindingLevel::kOk);
-  EXPECT_THAT(found.text,
-              ::testing::MatchesRegex("pgpool-II [0-9.]+ .* with load_balance_mode off and "
-                                      "memory_cache_enabled on keeps whole sessions"));
 }
 
 TEST_F(PostgresqlExamine, SeesTheTransactionThatKeepsDeadRows) {

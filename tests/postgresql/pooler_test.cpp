@@ -188,8 +188,8 @@ TEST_F(PostgresqlPooler, RefusesWhatItCannotDoAtTheOpening) {
     }
   };
   const Pooler statements("statement", schema_.name(), kPort);
-  expect_refused(statements.url(), "pool_mode");
-  expect_refused(url() + "?options=-csearch_path%3D" + schema_.name(), "take options out");
+  expect_refused(statements.url(), "statement pooling mode");
+  expect_refused(url() + "?options=-csearch_path%3D" + schema_.name(), "startup parameter");
   {
     const Pooler hiding("session", "public", kPort, "ignore_startup_parameters = options\n");
     for (const char* const option : {"-csearch_path%3D", "--Search-Path%3D",
@@ -201,7 +201,7 @@ TEST_F(PostgresqlPooler, RefusesWhatItCannotDoAtTheOpening) {
   // It has that one anyway.
   const Pooler hiding("session", schema_.name(), kPort, "ignore_startup_parameters = options\n");
   EXPECT_NO_THROW(OpenPostgresqlStore(hiding.url() + "?options=-csearch_path%3D" + schema_.name()));
-  expect_refused(url().substr(0, url().rfind('/')) + "/nonesuch", "no such database");
+  expect_refused(url().substr(0, url().rfind('/')) + "/nonesuch", "bouncer config error");
 }
 
 TEST_F(PostgresqlPooler, ThatKeepsWholeSessionsHasNotifications) {

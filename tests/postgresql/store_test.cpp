@@ -79,6 +79,40 @@ TEST_F(PostgresqlStore, ABatchWaitsForNoRowOfOthers) {
   EXPECT_EQ(things.Acquire(kept).status, OpStatus::kDone);
 }
 
+/// Each commit costs a flush, and a wait for it.
+TEST_F(PostgresqlStore, ABatchAndATransactionAreACommitEach) {
+  Client things = Things(store_);
+  const Key a("a"), b("b"), c("c"), fresh("fresh");
+  const auto rows_of = [&](const std::string& version) {
+    return schema_.raw().Run(
+        "SELECT count(DISTINCT xmin::text) || ' commit, ' || count(*) || ' rows' FROM "
+        "doclock_c_things WHERE lock_version = " +
+        version);
+  };
+  for (const auto queue_for : {0ms, 1000ms}) {
+    SCOPED_TRACE(queue_for.count());
+    schema_.raw().Run("DELETE FROM doclock_c_things");
+    for (const Key* const key : {&a, &b, &c}) things.Insert(*key, {});
+    AcquireOp first = things.AcquireOf(a, {.queue_for = queue_for});
+    AcquireOp second = things.AcquireOf(b, {.queue_for = queue_for});
+    AcquireOp third = things.AcquireOf(c, {.queue_for = queue_for});
+    things.Execute({&first, &second, &third});
+    EXPECT_EQ(rows_of("2"), "1 commit, 3 rows");
+    WriteOp one = things.ReleaseOf(a, first.request.grant.lock_id);
+    WriteOp two = things.ReleaseOf(b, second.request.grant.lock_id);
+    WriteOp three = things.ReleaseOf(c, third.request.grant.lock_id);
+    StoreOp* const ops[] = {&one, &two, &three};
+    CommitOp commit{.ops = ops};
+    store_->Commit(commit, 1min);
+    EXPECT_EQ(rows_of("3"), "1 commit, 3 rows");
+  }
+  AcquireOp first = things.AcquireOf(a),
+            created = things.AcquireOf(fresh, {.insert = MakeBody({})});
+  AcquireOp second = things.AcquireOf(b);
+  things.Execute({&first, &created, &second});
+  EXPECT_EQ(rows_of("4"), "1 commit, 2 rows") << "what is created comes in another one";
+}
+
 /// Also if all others of the batch have been carried out before.
 TEST_F(PostgresqlStore, ARenewalInABatchWaitsForNoRowOfOthers) {
   Client things = Things(store_);
@@ -657,8 +691,8 @@ TEST_F(PostgresqlStore, NamesWhatTheSystemSaysOfAConnection) {
 TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   const std::string url = ServerUrl(), server = url.substr(0, url.rfind('/'));
   const std::string name = schema_.raw().Run("SELECT current_schema()");
-  ExpectRefused(server + "/nonesuch", "the database does not exist");
-  ExpectRefused(url + "?user=nobody_" + name, "the role does not exist");
+  ExpectRefused(server + "/nonesuch", "\"nonesuch\" does not exist");
+  ExpectRefused(url + "?user=nobody_" + name, "does not exist");
   ExpectRefused(url + "?sslmode=require", "SSL");
   for (const char* option : {"?sslmode=bogus", "?channel_binding=bogus", "?hostaddr=bad",
                              "?service=nonesuch", "?host=localhost&port=99999"}) {
@@ -666,7 +700,7 @@ TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   }
   ExpectRefused(url + "?keepalives=bogus", "keepalives");
   for (const char* setting : {"-cbogus%3D1", "-cwork_mem%3Dbogus", "-cshared_buffers%3D1", "-x"}) {
-    ExpectRefused(url + "?options=" + setting, "a setting that options");
+    ExpectRefused(url + "?options=" + setting, "FATAL");
   }
   schema_.raw().Run("CREATE DATABASE " + name +
                     " ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
@@ -718,9 +752,9 @@ TEST_F(PostgresqlStore, WhatARoleSetsEndsNoSession) {
   const auto deadline = std::chrono::steady_clock::now() + 1min;
   const auto connection = pool.Take(deadline);
   connection->SendOnce(
-      "SELECT (setting::int > 45000) || ' ' || current_setting('idle_session_timeout')"
-      " FROM pg_settings WHERE name = 'statement_timeout'");
-  EXPECT_EQ(connection->Run(deadline).back().Text(0, 0), "true 0");
+      "SELECT concat_ws(' ', current_setting('statement_timeout'),"
+      " current_setting('idle_session_timeout'), current_setting('lock_timeout'))");
+  EXPECT_EQ(connection->Run(deadline).back().Text(0, 0), "0 0 250ms");
 }
 
 }  // namespace

@@ -35,7 +35,6 @@ SELECT
   (SELECT string_agg(name, ' and ' ORDER BY name) FROM pg_settings
    WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'),
   (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
-  (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation'),
   (SELECT count(*) FROM pg_stat_replication f
    WHERE coalesce(state, 'streaming') IN ('catchup', 'streaming') AND NOT EXISTS (
      SELECT FROM pg_replication_slots WHERE active_pid = f.pid AND slot_type = 'logical')),
@@ -62,11 +61,6 @@ Finding Problem(const char* check, std::string text, std::string advice) {
   return {check, FindingLevel::kProblem, std::move(text), std::move(advice)};
 }
 
-/// What this library's sessions do, and what the user's others do.
-std::string Raised(const std::string& ours, const std::string& theirs) {
-  return ours + (ours == theirs ? "" : ", although the user's default is " + theirs);
-}
-
 Finding JudgeDurability(const Facts& facts) {
   if (!facts.unsafe.empty()) {
     return Warning("durability", "the server runs without " + facts.unsafe,
@@ -74,7 +68,9 @@ Finding JudgeDurability(const Facts& facts) {
   }
   const std::string& usual = facts.synchronous_commit;
   const bool is_less = usual == "off" || usual == "local";
-  return Ok("durability", "synchronous_commit is " + Raised(is_less ? "on" : usual, usual));
+  return Ok("durability", is_less
+                              ? "synchronous_commit is on, although the user's default is " + usual
+                              : "synchronous_commit is " + usual);
 }
 
 Finding JudgeFollowers(const Facts& facts) {
@@ -88,11 +84,8 @@ Finding JudgeFollowers(const Facts& facts) {
 }
 
 Finding JudgePooler(const Facts& facts) {
-  const bool is_pgpool = !facts.pgpool.empty();
-  if (!facts.has_pooler && !is_pgpool) return Ok("pooler", "the connection is the server's own");
-  if (!facts.shares_sessions) {
-    return Ok("pooler", (is_pgpool ? facts.pgpool : "a pooler") + " keeps whole sessions");
-  }
+  if (!facts.has_pooler) return Ok("pooler", "the connection is the server's own");
+  if (!facts.shares_sessions) return Ok("pooler", "a pooler keeps whole sessions");
   return Warning(
       "pooler", "a pooler gives each transaction another session",
       "waiters of other processes are not notified, and poll: name the server itself, or "
@@ -148,20 +141,6 @@ Finding JudgeRows(const Facts::Rows& rows) {
                  "(autovacuum_naptime, autovacuum_max_workers)");
 }
 
-/// pgpool-II tells the number of the server's process, and so looks like the server itself.
-std::string Pgpool(Connection& connection, Deadline deadline) {
-  const auto ask = [&](const char* question) { return connection.AskPooler(question, deadline); };
-  try {
-    const std::string version = ask("SHOW POOL_VERSION");
-    if (version.empty()) return {};
-    return "pgpool-II " + version + " with load_balance_mode " +
-           ask("PGPOOL SHOW load_balance_mode") + " and memory_cache_enabled " +
-           ask("PGPOOL SHOW memory_cache_enabled");
-  } catch (const Loss&) {  // another pooler, which takes no such queries
-    return {};
-  }
-}
-
 }  // namespace
 
 Facts ReadFacts(Connection& connection, const std::string& schema,
@@ -169,8 +148,7 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   Parameters names;
   names.Text(QuotedName(schema));
   collection == nullptr ? names.Null() : names.Text(collection->table());
-  connection.SendOnce(kFacts, names);
-  const Result row = std::move(connection.Run(deadline).back());
+  const Result row = connection.Ask(kFacts, names, deadline);
   int column = 0;
   const auto text = [&] {
     const int at = column++;
@@ -183,7 +161,6 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   facts.version = text();
   facts.unsafe = text();
   facts.synchronous_commit = text();
-  facts.isolation = text();
   facts.followers = number();
   facts.waits_for_followers = number() != 0;
   facts.has_pooler = number() != connection.backend();
@@ -199,7 +176,6 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   const std::int64_t live = number();
   if (!row.IsNull(0, column)) facts.rows = {live, number()};
   facts.shares_sessions = connection.shares_sessions();
-  facts.pgpool = Pgpool(connection, deadline);
   return facts;
 }
 
@@ -210,7 +186,6 @@ std::vector<Finding> Judge(const Facts& facts) {
       JudgeDurability(facts),
       JudgeFollowers(facts),
       JudgeEpoch(facts),
-      Ok("isolation", Raised("read committed", facts.isolation)),
       JudgePooler(facts),
       JudgeTransactions(facts),
       JudgePrivileges(facts),

@@ -18,12 +18,10 @@ struct Facts {
   std::string schema;              ///< That of the tables.
   std::string unsafe;              ///< Its settings that are off, and that a crash needs.
   std::string synchronous_commit;  ///< The user's own default.
-  std::string isolation;           ///< The same.
   std::int64_t followers = 0;      ///< Servers that follow this one.
   bool waits_for_followers = false;
   bool has_pooler = false;
   bool shares_sessions = false;  ///< It gives each transaction another session.
-  std::string pgpool;            ///< The version and modes of a pgpool-II; empty: there is none.
   bool knows_epoch = true;       ///< Do versions rise above those of the servers before?
   /// Of the oldest transaction of others that keeps dead rows.
   std::optional<std::chrono::seconds> open_for;

@@ -27,14 +27,6 @@ constexpr auto kRollback = &Fixed<[] { return "ROLLBACK"; }>;
 std::string AsksForBackend() { return "SELECT pg_backend_pid() WHERE " + std::string(kByPrimary); }
 constexpr auto kProof = &Fixed<[] { return "SELECT $1::int8"; }>;
 constexpr auto kFloor = &Fixed<[] { return "SELECT set_config('doclock.floor', $1, false)"; }>;
-/// Both: a statement that waits behind another one waits more than once, and a lock_timeout is for
-/// each time.
-std::string Timeouts(const std::string& local) {
-  return "set_config('lock_timeout', $1, " + local + "), set_config('statement_timeout', $2, " +
-         local + ")";
-}
-constexpr auto kProofAndTimeouts = &Fixed<[] { return "SELECT $3::int8, " + Timeouts("false"); }>;
-constexpr auto kTimeoutsOfRest = &Fixed<[] { return "SELECT " + Timeouts("true"); }>;
 
 /// What a role or a database sets otherwise would break: units that wait for a row go on with what
 /// they find then; an acknowledged lock is on the disk; and a client that is stopped does not keep
@@ -47,9 +39,9 @@ std::string Settings(const std::string& local) {
          set("default_transaction_read_only", "'off'") + ", " +
          set("synchronous_commit", std::string(kDurableCommit)) + ", " +
          set("idle_in_transaction_session_timeout", "'30s'") + ", " +
-         set("exit_on_error", "'off'") + ", " +    // else a refused value would end the session
-         set("statement_timeout", "'0'") + ", " +  // but for LimitWaits
-         set("idle_session_timeout", "'0'") + ", " +
+         set("exit_on_error", "'off'") + ", " +  // else a refused value would end the session
+         set("lock_timeout", std::string(kLockTimeout)) + ", " + set("statement_timeout", "'0'") +
+         ", " + set("idle_session_timeout", "'0'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
 /// (transaction_timeout is of version 17.)
@@ -62,21 +54,12 @@ constexpr auto kSession = &Fixed<[] {
 constexpr auto kCheckClient =
     &Fixed<[] { return "SELECT set_config('client_connection_check_interval', '500ms', false)"; }>;
 /// Behind a pooler each transaction begins with one of these.
-constexpr auto kTransaction = &Fixed<[] {
-  return Settings("true") + ", " + Timeouts("true") + ", set_config('doclock.floor', $3, true)";
-}>;
+constexpr auto kTransaction =
+    &Fixed<[] { return Settings("true") + ", set_config('doclock.floor', $1, true)"; }>;
 /// Fails on another server, and on one that was started anew.
 constexpr auto kTransactionOnSameProcess = &Fixed<[] {
-  return kTransaction().sql + ", 1 / CASE WHEN $4 = " + ThisProcess() + " THEN 1 ELSE 0 END";
+  return kTransaction().sql + ", 1 / CASE WHEN $2 = " + ThisProcess() + " THEN 1 ELSE 0 END";
 }>;
-
-/// Values for Timeouts. A wait that ends by the first one is known to be one.
-Parameters TimeoutsOf(std::chrono::milliseconds most, bool briefly) {
-  const auto wait = std::max(std::min(most - most / 16, briefly ? kMoment : most), 1ms);
-  return Parameters()
-      .Text(std::to_string(wait.count()) + "ms")
-      .Text(std::to_string(most.count()) + "ms");
-}
 
 /// While an exception leaves its scope, the connection is out of step with the server.
 class InStep {
@@ -112,13 +95,6 @@ int MillisecondsUntil(Deadline deadline) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return static_cast<int>(std::clamp<long long>(left.count(), 0, 1'000'000));
-}
-
-/// Of a call with this deadline.
-std::chrono::milliseconds LongestStatement(Deadline deadline) {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  return std::clamp<std::chrono::milliseconds>(left - left / 8, 1ms, 24h);
 }
 
 std::string_view FieldOf(const Result& result, int field) {
@@ -231,8 +207,7 @@ void Connection::RefuseConnection(bool alone) {
   Loss loss(names_host ? std::string(message.substr(0, message.find('\n')))
             : is_value ? "libpq does not take the value of an option"
                        : "the connection cannot be made");
-  const char* const why =
-      state.empty() ? LastingReasonOfLibpq(message) : LastingReason(state, message);
+  const char* const why = state.empty() ? LastingReasonOfLibpq(message) : nullptr;
   if (why != nullptr) loss.text += std::string(": ") + why;
   const bool broke = mentions("SYSCALL") || mentions("EOF") || mentions("unexpected eof") ||
                      mentions("closed unexpectedly");
@@ -240,8 +215,8 @@ void Connection::RefuseConnection(bool alone) {
   const bool is_standby = mentions("hot standby mode") || mentions("read-only mode") ||
                           mentions("is not accepting connections");
   // With other hosts it may be promoted.
-  loss.for_good = why != nullptr || is_value || is_tls || (alone && is_standby) ||
-                  PQconnectionNeedsPassword(connection_) != 0;
+  loss.for_good = why != nullptr || (!state.empty() && Lasts(state, message)) || is_value ||
+                  is_tls || (alone && is_standby) || PQconnectionNeedsPassword(connection_) != 0;
   loss.may_pass = state != "28P01" && !mentions("is not permitted to log in") &&
                   !(state == "28000" && mentions("does not exist"));
   throw loss;
@@ -273,11 +248,11 @@ void Connection::HearNotices() noexcept {
   PQsetNoticeReceiver(connection_, hear, this);
 }
 
-std::int64_t Connection::NewProof() {
+std::int64_t RandomNumber() {
   const Uuid id = NewUuid();
   std::int64_t number = 0;
   std::memcpy(&number, id.data, sizeof number);
-  return number & (INT64_MAX >> 1);  // each pipeline has the next one
+  return number & (INT64_MAX >> 1);
 }
 
 void Connection::Lose(const std::string& text, bool nothing_done) {
@@ -383,7 +358,7 @@ void Connection::Begin() {
   if (!shares_sessions_) return Queue(Kind::kControl, kBegin(), {});
   QueueOnce(Kind::kControl, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", {});
   QueueProof();
-  Parameters values = TimeoutsOf(longest_statement_, waits_briefly_);
+  Parameters values;
   values.Text(std::to_string(floor()));
   const bool is_known = epoch_ && !epoch_->process.empty();
   if (is_known) values.Text(epoch_->process);
@@ -392,12 +367,13 @@ void Connection::Begin() {
 
 void Connection::BeginSnapshot() { Queue(Kind::kControl, kBeginSnapshot(), {}); }
 
+void Connection::WaitForNoLock() {
+  QueueOnce(Kind::kControl, "SET LOCAL lock_timeout = '1ms'", {});
+}
+
 void Connection::Commit() { Queue(Kind::kControl, kCommit(), {}); }
 
-void Connection::Rollback() {
-  Queue(Kind::kControl, kRollback(), {});
-  ForgetNewLimits();
-}
+void Connection::Rollback() { Queue(Kind::kControl, kRollback(), {}); }
 
 std::size_t Connection::Send(const Statement& statement, const Parameters& parameters) {
   QueueProof();
@@ -419,13 +395,7 @@ std::size_t Connection::Command(const std::string& sql, const Parameters& parame
 
 void Connection::QueueProof() {
   if (std::exchange(has_proof_, true)) return;
-  ++proof_;
-  if (limits_ != Limits::kDue || shares_sessions_) {
-    return Queue(Kind::kProof, kProof(), Parameters().Int8(proof_));
-  }
-  limits_ = Limits::kNew;
-  Queue(Kind::kProof, kProofAndTimeouts(),
-        TimeoutsOf(longest_statement_, waits_briefly_).Int8(proof_));
+  Queue(Kind::kProof, kProof(), Parameters().Int8(++proof_));
 }
 
 void Connection::Queue(Kind kind, const Statement& statement, const Parameters& parameters) {
@@ -497,15 +467,7 @@ Connection::Answers Connection::RunUnproved(Deadline deadline) {
     if (Hear(sent_.front(), Next(deadline), answers)) sent_.pop_front();
   }
   if (lost_) Lose("an answer came to what was not asked");
-  if (answers.refusal) ForgetNewLimits();
-  if (limits_ == Limits::kNew && PQtransactionStatus(connection_) == PQTRANS_IDLE) {
-    limits_ = Limits::kSet;
-  }
   return answers;
-}
-
-void Connection::ForgetNewLimits() noexcept {
-  if (limits_ == Limits::kNew) limits_ = Limits::kDue;
 }
 
 void Connection::RunAndCommit(Deadline deadline) {
@@ -535,35 +497,6 @@ void Connection::SetEpoch(Epoch epoch, Deadline deadline) {
   epoch_ = std::move(epoch);
 }
 
-void Connection::LimitWaits(Deadline deadline, bool briefly) {
-  const auto most = LongestStatement(deadline);
-  // Most calls have the same time: the limit of the one before is good enough.
-  const bool fits = longest_statement_ <= most && longest_statement_ >= most - most / 8;
-  if (fits && longest_statement_.count() > 0 && waits_briefly_ == briefly) return;
-  longest_statement_ = most;
-  waits_briefly_ = briefly;
-  limits_ = Limits::kDue;
-}
-
-void Connection::LimitRest(Deadline deadline, bool briefly) {
-  QueueLimits(LongestStatement(deadline), briefly);
-}
-
-void Connection::QueueLimits(std::chrono::milliseconds most, bool briefly) {
-  QueueProof();
-  Queue(Kind::kLimits, kTimeoutsOfRest(), TimeoutsOf(most, briefly));
-}
-
-void Connection::LiftLimit() { QueueOnce(Kind::kControl, "SET LOCAL statement_timeout = 0", {}); }
-
-bool Connection::LimitPatience(Deadline patience) {
-  if (std::chrono::steady_clock::now() + longest_statement_ <= patience) return false;
-  const std::chrono::milliseconds least(2);  // zero would be no limit
-  const std::chrono::milliseconds left(MillisecondsUntil(patience));
-  QueueLimits(std::max(left, least), false);
-  return true;
-}
-
 void Connection::WaitFor(short events, Deadline deadline) {
   for (;;) {
     pollfd wait{PQsocket(connection_), events, 0};
@@ -576,18 +509,14 @@ void Connection::WaitFor(short events, Deadline deadline) {
   }
 }
 
-Result Connection::NextIfAny(Deadline deadline) {
-  while (PQisBusy(connection_) != 0) {
-    WaitFor(POLLIN, deadline);
-    Check(PQconsumeInput(connection_));
-  }
-  return Result(PQgetResult(connection_));
-}
-
 Result Connection::Next(Deadline deadline) {
   // A null stands behind the answer to each statement.
   for (int nulls = 0; nulls < 2; ++nulls) {
-    Result result = NextIfAny(deadline);
+    while (PQisBusy(connection_) != 0) {
+      WaitFor(POLLIN, deadline);
+      Check(PQconsumeInput(connection_));
+    }
+    Result result(PQgetResult(connection_));
     if (result.get() != nullptr) return result;
   }
   Lose("the connection broke");
@@ -647,10 +576,8 @@ void Connection::HearRefusal(const Sent& sent, const Result& result, Answers& an
     // (25P03, 57P05: it was idle for too long.) A pooler may end it in the midst of an answer.
     loss.nothing_done = !answers.is_begun && (state == "25P03" || state == "57P05");
     const std::string_view message = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
-    if (const char* const why = LastingReason(state, message)) {
-      loss.text += std::string(": ") + why;
-      loss.for_good = true;
-    }
+    loss.text += ": " + std::string(message);
+    loss.for_good = Lasts(state, message);
     throw loss;
   }
   if (sent.kind == Kind::kSettings && answers.is_proved) {
@@ -705,27 +632,11 @@ void Connection::RenewSession(Deadline deadline) {
   Run(deadline);
   QueueOnce(Kind::kControl, "DISCARD ALL", {});
   prepared_.clear();
-  longest_statement_ = {};
-  limits_ = Limits::kSet;
   epoch_.reset();
   was_lent_ = false;
   Send(kSession());
   Run(deadline);
   WatchClient(deadline);
-}
-
-std::string Connection::AskPooler(const char* question, Deadline deadline) {
-  const InStep guard(lost_);
-  Check(PQexitPipelineMode(connection_));
-  Check(PQsendQuery(connection_, question));
-  while (!Flush()) WaitFor(POLLOUT, deadline);
-  std::string answer;
-  // pgpool-II describes the rows twice, and so gives a result without any before that with them.
-  for (Result one = Next(deadline); PQresultStatus(one.get()) == PGRES_TUPLES_OK;
-       one = NextIfAny(deadline)) {
-    if (one.size() > 0 && PQnfields(one.get()) > 0) answer = PQgetvalue(one.get(), 0, 0);
-  }
-  return answer;
 }
 
 std::vector<Connection::Notification> Connection::TakeNotifications() {

@@ -46,8 +46,14 @@ inline constexpr std::string_view kDurableCommit =
     "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
     " ELSE current_setting('synchronous_commit') END";
 
-/// So long a call waits for a lock of another client that is not to wait for long.
-inline constexpr std::chrono::milliseconds kMoment{250};
+/// So long a statement waits for a lock of another client (once for each such lock). A unit that
+/// may wait for longer is run again.
+inline constexpr std::chrono::milliseconds kLockWait{250};
+/// An expression, the same as a value for lock_timeout.
+inline constexpr std::string_view kLockTimeout = "'250ms'";
+
+/// Returns a number above zero that is near to no other client's, and leaves room for counting.
+std::int64_t RandomNumber();
 
 /// A connection to the server, in pipeline mode: statements are sent together, and answered
 /// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
@@ -84,6 +90,8 @@ class Connection {
   void Begin();
   /// Queues the begin of a transaction that reads, and sees one moment.
   void BeginSnapshot();
+  /// Queues that what follows in a transaction waits for no lock of another client.
+  void WaitForNoLock();
   /// Queues the end of a transaction.
   void Commit();
   void Rollback();
@@ -97,6 +105,12 @@ class Connection {
   /// are not executed. @throws Refusal of the first one; Loss if the answers are not those to what
   /// was sent
   std::vector<Result> Run(Deadline deadline);
+  /// Sends what was queued and a statement that is sent once, and returns its result. @throws as
+  /// Run
+  Result Ask(const std::string& sql, const Parameters& parameters, Deadline deadline) {
+    SendOnce(sql, parameters);
+    return std::move(Run(deadline).back());
+  }
   /// Sends what was queued, and a commit; if anything is refused, a rollback. @throws Refusal, Loss
   void RunAndCommit(Deadline deadline);
   /// Ends the transaction, with what was queued. If that fails, the connection is lost.
@@ -108,23 +122,6 @@ class Connection {
   [[nodiscard]] bool has_epoch() const noexcept { return epoch_.has_value(); }
   /// Tells the session too. Outside of a transaction. @throws Refusal, Loss
   void SetEpoch(Epoch epoch, Deadline deadline);
-
-  /// Lets a statement take less than is left until the deadline, however often it has to wait for
-  /// a row, so that the server answers before it: from the next pipeline on, which is outside of a
-  /// transaction or begins one.
-  /// @param briefly none waits for a lock longer than kMoment
-  void LimitWaits(Deadline deadline, bool briefly);
-  /// Queues the same for what follows in a transaction, by what is left now. @throws Loss
-  void LimitRest(Deadline deadline, bool briefly);
-  /// Queues one that ends at `patience` for what follows in a transaction. False: that of
-  /// LimitWaits ends before.
-  bool LimitPatience(Deadline patience);
-  /// Queues the end of the limit of statements, for the rest of a transaction.
-  void LiftLimit();
-  /// Would the limit that was set let a statement take longer than is left now, or nearly so?
-  [[nodiscard]] bool MayOutlast(Deadline deadline) const noexcept {
-    return std::chrono::steady_clock::now() + longest_statement_ * 17 / 16 > deadline;
-  }
 
   /// Whether the session is in no transaction, nothing is queued and all was answered.
   [[nodiscard]] bool IsAtRest() const noexcept;
@@ -146,11 +143,6 @@ class Connection {
   /// @throws Refusal, Loss
   void RenewSession(Deadline deadline);
 
-  /// Asks a question by the simple protocol, the only one by which pgpool-II answers questions
-  /// about itself, and returns the first value as text; empty: it was refused. Nothing is queued,
-  /// and the connection is good for nothing but such questions then. @throws Loss
-  std::string AskPooler(const char* question, Deadline deadline);
-
   [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
   /// The server's process, as it told when the session began. (A pooler tells something else.)
   [[nodiscard]] int backend() const noexcept { return PQbackendPID(connection_); }
@@ -170,8 +162,7 @@ class Connection {
       kRows,  ///< Its answer is a result of Run. (Likewise of kCommand.)
       kCommand,
       kProof,     ///< The answer has the pipeline's own number.
-      kLimits,    ///< The answer is of no interest. (Likewise of kSettings and kControl.)
-      kSettings,  ///< Those of a shared session.
+      kSettings,  ///< Those of a shared session. The answer is of no interest, nor of kControl.
       kControl,   ///< The begin or the end of a transaction or of a session's state.
       kSync
     } kind;
@@ -187,8 +178,6 @@ class Connection {
     bool is_proved = false;          ///< They are those to this pipeline.
   };
 
-  /// One that no other client is near.
-  static std::int64_t NewProof();
   void Connect(const Url& url, const Host& host, Deadline deadline);
   [[noreturn]] void Lose(const std::string& text, bool nothing_done = false);
   [[noreturn]] void LoseStep();
@@ -211,10 +200,9 @@ class Connection {
   void WatchClient(Deadline deadline);
   void Queue(Kind kind, const Statement& statement, const Parameters& parameters);
   void QueueOnce(Kind kind, const std::string& sql, const Parameters& parameters);
-  void QueueLimits(std::chrono::milliseconds most, bool briefly);
   /// Queues the question for the number of this pipeline, unless it stands there. Behind the begin
   /// or the end of a transaction, and before all else, so that it is answered before anything is
-  /// refused; and with it the limits that are due.
+  /// refused.
   void QueueProof();
   Answers RunUnproved(Deadline deadline);
   std::vector<Result> Proved(Answers answers);
@@ -222,15 +210,11 @@ class Connection {
   /// False: it would have to wait.
   bool Flush();
   void WaitFor(short events, Deadline deadline);
-  /// The next answer; null behind the last one to a statement.
-  Result NextIfAny(Deadline deadline);
   Result Next(Deadline deadline);
   /// Looks at one answer. False: another one to the same follows. @throws Loss
   bool Hear(const Sent& sent, Result result, Answers& answers);
   void HearGood(const Sent& sent, Result result, Answers& answers);
   void HearRefusal(const Sent& sent, const Result& result, Answers& answers);
-  /// Limits of this transaction are not those of the session if it is undone.
-  void ForgetNewLimits() noexcept;
 
   PGconn* connection_ = nullptr;
   const std::uint32_t generation_;
@@ -241,12 +225,9 @@ class Connection {
   bool was_lent_ = false;  ///< The settings of its session may be another's own.
   std::size_t host_;
   std::optional<Epoch> epoch_;
-  std::chrono::milliseconds longest_statement_{};  ///< Zero: it has no limit.
-  bool waits_briefly_ = false;                     ///< See LimitWaits.
-  enum class Limits : std::uint8_t { kSet, kDue, kNew } limits_ = Limits::kSet;
   std::size_t queued_ = 0;  ///< Results of Run.
   bool has_proof_ = false;  ///< The question for `proof_` is queued.
-  std::int64_t proof_ = NewProof();
+  std::int64_t proof_ = RandomNumber();
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;
   /// Of prepared statements. No other client's are called so: a pooler may mix them up.

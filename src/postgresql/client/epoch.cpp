@@ -33,12 +33,12 @@ std::string MetaTable(const std::string& schema) { return QuotedName(schema) + "
 
 bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline) try {
   const std::string meta = MetaTable(schema);
-  connection.SendOnce("SELECT coalesce(" + Highest(meta, kIsItsEpoch) + " = " +
-                          Highest(meta, kIsEpoch) +
-                          ", false) OR has_table_privilege(to_regclass($1), 'INSERT'), " +
-                          ThisProcess() + " FROM " + Here(),
-                      Parameters().Text(meta));
-  return connection.Run(deadline).back().NumberIfAny(0, 0) != 0;
+  const Result knows = connection.Ask(
+      "SELECT coalesce(" + Highest(meta, kIsItsEpoch) + " = " + Highest(meta, kIsEpoch) +
+          ", false) OR has_table_privilege(to_regclass($1), 'INSERT'), " + ThisProcess() +
+          " FROM " + Here(),
+      Parameters().Text(meta), deadline);
+  return knows.NumberIfAny(0, 0) != 0;
 } catch (const Refusal&) {
   return false;
 }
@@ -60,15 +60,16 @@ std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema
       ") AS known WHERE own IS NULL OR own < highest ON CONFLICT (name) DO NOTHING";
   try {
     for (const bool is_first : {true, false}) {
-      connection.SendOnce("SELECT " + ThisProcess() + ", CASE WHEN " + own + " = " + highest +
-                          " THEN " + own + " END FROM " + Here());
-      const Result found = std::move(connection.Run(deadline).back());
+      const Result found = connection.Ask("SELECT " + ThisProcess() + ", CASE WHEN " + own + " = " +
+                                              highest + " THEN " + own + " END FROM " + Here(),
+                                          {}, deadline);
       if (!found.IsNull(0, 1)) {
         return Epoch{std::string(found.Text(0, 0)), found.NumberWithin(0, 1, 0, kMostEpoch)
                                                         << kEpochBits};
       }
       if (!is_first) break;
       connection.Begin();
+      connection.Command("SET LOCAL lock_timeout = 0");  // others may store it at the same time
       connection.Command(begin);
       connection.RunAndCommit(deadline);
     }

@@ -9,68 +9,51 @@
 namespace doclock::postgresql {
 namespace {
 
-constexpr const char* kOfSettings =
-    "it does not know a setting that options (or PGOPTIONS) gives, or does not take its value";
+/// Parts of what poolers say, mostly with 08P01 (pgbouncer) or 58000 (PgCat), that passes.
+constexpr std::string_view kPassing[] = {"no more connections", "connections exceeded"};
+/// And of what lasts; among it what the server answered to the pooler's own login.
+constexpr std::string_view kLasting[] = {"transaction blocks not allowed",
+                                         "admin console",
+                                         "startup parameter",
+                                         "command-line options",
+                                         "no such database",
+                                         "No pool configured",
+                                         "route for",
+                                         "Tenant or user not found",
+                                         "tenant/user",
+                                         "no tenant identifier",
+                                         "tenant allow_list",
+                                         "tenant is banned",
+                                         "has no credentials for the role",
+                                         "is disabled",
+                                         "no such user",
+                                         "bouncer config error",
+                                         "SSL required",
+                                         "SSL is required",
+                                         "SSL connection is required",
+                                         "server refused SSL",
+                                         "wrong password type",
+                                         "empty password",
+                                         "no authentication method",
+                                         "ldap is not supported",
+                                         "SASL authentication mechanisms",
+                                         "PQexec disallowed",
+                                         "uthentication failed",
+                                         "login rejected",
+                                         "username",
+                                         "password too long",
+                                         "pool_hba.conf",
+                                         "does not exist",
+                                         "pg_hba.conf",
+                                         "is not currently accepting connections",
+                                         "is not accepting connections",
+                                         "hot standby mode",
+                                         "read-only mode",
+                                         "permission denied for database"};
 
 struct Reason {
-  std::string_view token;  ///< A SQLSTATE, the class of some, or a part of a message.
-  const char* text;        ///< Null: it passes.
-};
-
-/// What poolers say, mostly with 08P01 (pgbouncer) or 58000 (PgCat). The first one counts.
-constexpr Reason kMessages[] = {
-    {"no more connections", nullptr},
-    {"connections exceeded", nullptr},
-    {"transaction blocks not allowed",
-     "the pooler gives each statement another session: let it give each transaction one, or keep "
-     "whole sessions (of pgbouncer: pool_mode)"},
-    {"admin console", "it is the console of the pooler: name a database"},
-    {"startup parameter",
-     "the pooler takes no such parameter: take options out of the URL (a schema is named by ALTER "
-     "ROLE ... SET search_path), or let the pooler pass it on (of pgbouncer: "
-     "ignore_startup_parameters only hides it)"},
-    {"command-line options", "the pooler takes no options: take them out of the URL"},
-    {"no such database", "the pooler has no such database: add it to the pooler's databases"},
-    {"No pool configured", "the pooler has no such database or role: add them"},
-    {"route for", "the pooler has no route to such a database for such a role: add one"},
-    {"Tenant or user not found", "the pooler has no such tenant or role"},
-    {"tenant/user", "the pooler has no such tenant or role"},
-    {"no tenant identifier", "the pooler wants a tenant in the name of the role"},
-    {"tenant allow_list", "the pooler does not let this machine's address in"},
-    {"tenant is banned", "the pooler does not let the tenant in"},
-    {"has no credentials for the role", "the pooler has no credentials for the role: add them"},
-    {"is disabled", "the pooler has the database disabled: enable it"},
-    {"no such user", "the pooler has no such role: add it to the pooler's roles"},
-    {"bouncer config error",
-     "the pooler has no such database, or its configuration is wrong: its log names the cause"},
-    {"SSL required", "the pooler wants TLS: set sslmode"},
-    {"SSL is required", "the pooler wants TLS: set sslmode"},
-    {"SSL connection is required", "the pooler wants TLS: set sslmode"},
-    {"server refused SSL", "the pooler wants TLS of the server, which has none"},
-    {"wrong password type",
-     "the pooler cannot log in to the server by the kind of password that it has (of pgbouncer: "
-     "auth_file has md5, the server wants SCRAM)"},
-    {"empty password", "there is no password"},
-    {"no authentication method", "the pooler has no way for the role to log in"},
-    {"ldap is not supported", "the pooler is built without the way to log in that it is told"},
-    {"SASL authentication mechanisms", "the server offers no way to log in that the pooler has"},
-    {"PQexec disallowed", "the pooler takes no simple queries (of pgbouncer: disable_pqexec)"},
-    {"uthentication failed", "the password is wrong, or the role does not exist"},
-    {"login rejected", "the pooler does not let the role in"},
-    {"username", "the pooler does not take the name of the role"},
-    {"password too long", "the pooler does not take so long a password"},
-    {"pool_hba.conf", "the pooler's pool_hba.conf does not let the role in"},
-    // What the server answered to the pooler's own login.
-    {"does not exist", "the database or the role does not exist"},
-    {"pg_hba.conf", "pg_hba.conf does not let the pooler or the role in"},
-    {"is not currently accepting connections",
-     "the database takes no connections: see "
-     "pg_database.datallowconn"},
-    {"is not accepting connections",
-     "it is a standby that takes no connections (hot_standby is off)"},
-    {"hot standby mode", "it is a standby"},
-    {"read-only mode", "it takes no writes"},
-    {"permission denied for database", "the role may not connect to the database"},
+  std::string_view token;  ///< A part of a message.
+  const char* text;
 };
 
 constexpr const char* kNoSuchLogin =
@@ -94,28 +77,14 @@ constexpr Reason kOfLibpq[] = {
     {"service file", "the service file (PGSERVICEFILE) is missing or wrong"},
 };
 
-/// What PostgreSQL means by its states, and others as it does.
-constexpr Reason kStates[] = {
-    {"53400", "a limit that its configuration sets is reached"},
-    {"53", nullptr},
-    {"3D000", "the database does not exist"},
-    {"28P01", "the password is wrong, or the role does not exist"},
-    {"28", "the role does not exist, or pg_hba.conf does not let it in"},
-    {"42501", "the role may not connect to the database"},
-    {"55000", "the database takes no connections: see pg_database.datallowconn"},
-    {"0A000", "it does not have what the connection asks for: the protocol, or a parameter"},
-    {"58P01", "a file of the database is missing: see the server's log"},
-    {"XX001", "the database is damaged: see the server's log"},
-    {"XX002", "the database is damaged: see the server's log"},
-    {"22023", kOfSettings},
-    {"42601", kOfSettings},
-    {"42704", kOfSettings},
-    {"55P02", kOfSettings},
-};
+/// SQLSTATEs, or classes of some, of what lasts: a file of the database is missing or damaged, say.
+constexpr std::string_view kLastingStates[] = {"53400", "3D000", "28",    "42501", "55000",
+                                               "0A000", "58P01", "XX001", "XX002", "22023",
+                                               "42601", "42704", "55P02"};
 
 [[noreturn]] void Throw(const Refusal& refusal) {
   if (refusal.IsRace()) throw locking::Raced();
-  if (refusal.IsKept()) throw StoreException(Errc::kUnavailable, locking::kKeptText);
+  if (refusal.IsKept()) throw locking::Raced(locking::kKeptText);  // it may wait once more
   // A connection, a resource, an operator, or the system: it may pass. (08P01: two clients of a
   // pooler gave statements one name. 53400: a limit of the configuration. 58P01: a missing file.)
   const std::string kind = refusal.state.substr(0, 2);
@@ -145,25 +114,24 @@ constexpr Reason kStates[] = {
                            why + (refusal.lacking.empty() ? "" : " (" + refusal.lacking + ")"));
 }
 
-/// The text of the first reason whose token the message has; null: none, or it passes.
-const char* ReasonIn(std::span<const Reason> reasons, std::string_view message) noexcept {
-  const auto found = std::ranges::find_if(
-      reasons, [&](const Reason& one) { return message.find(one.token) != message.npos; });
-  return found == reasons.end() ? nullptr : found->text;
+bool HasAny(std::string_view message, std::span<const std::string_view> tokens) noexcept {
+  return std::ranges::any_of(tokens,
+                             [&](auto token) { return message.find(token) != message.npos; });
 }
 
 }  // namespace
 
-const char* LastingReason(std::string_view state, std::string_view message) noexcept {
-  const auto* const by_state = std::ranges::find_if(
-      kStates, [&](const Reason& one) { return state.starts_with(one.token); });
+bool Lasts(std::string_view state, std::string_view message) noexcept {
   // A server's message may be in any language, and a state of its own is more exact.
-  if (by_state != std::end(kStates)) return by_state->text;
-  return ReasonIn(kMessages, message);
+  const auto has = [&](auto token) { return state.starts_with(token); };
+  if (std::ranges::any_of(kLastingStates, has)) return true;
+  return !state.starts_with("53") && !HasAny(message, kPassing) && HasAny(message, kLasting);
 }
 
 const char* LastingReasonOfLibpq(std::string_view message) noexcept {
-  return ReasonIn(kOfLibpq, message);
+  const auto* const found = std::ranges::find_if(
+      kOfLibpq, [&](const Reason& one) { return message.find(one.token) != message.npos; });
+  return found == std::end(kOfLibpq) ? nullptr : found->text;
 }
 
 void RefuseAnswer(const char* why) {

@@ -28,8 +28,6 @@ struct Refusal : std::exception {
   [[nodiscard]] bool IsRace() const noexcept { return state == "40001" || state == "40P01"; }
   /// Did another client's transaction keep a row, or a value of an index, for too long?
   [[nodiscard]] bool IsKept() const noexcept { return state == "55P03"; }
-  /// Did it take too long, for that or another reason?
-  [[nodiscard]] bool IsTimeout() const noexcept { return IsKept() || state == "57014"; }
   /// Is there no such function, or none for this server or this role?
   [[nodiscard]] bool TellsOfNothing() const noexcept {
     return state == "42883" || state == "0A000" || state == "42501" || state == "25006";
@@ -55,13 +53,14 @@ struct Loss : std::exception {
   bool may_pass = false;
 };
 
-/// Why a server, a pooler or libpq refuses what it will refuse for as long as nothing is changed,
-/// and what to change; null: it may pass, or is not known.
+/// Whether a server or a pooler refuses for as long as nothing is changed; false too if that is not
+/// known.
 /// @param state the SQLSTATE; poolers have one for all
 /// @param message in English, since those of poolers are
-const char* LastingReason(std::string_view state, std::string_view message) noexcept;
+bool Lasts(std::string_view state, std::string_view message) noexcept;
 
-/// LastingReason of a message of libpq itself, in English, when the server gave no state.
+/// Returns why libpq itself, in English and without the server's state, refuses a connection for as
+/// long as nothing is changed; null: it may pass, or is not known.
 const char* LastingReasonOfLibpq(std::string_view message) noexcept;
 
 /// Throws that the server's answer does not fit what was asked. @throws Loss

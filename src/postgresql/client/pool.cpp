@@ -18,18 +18,15 @@ constexpr int kMoreForRenewals = 1;
 
 }  // namespace
 
-std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
+std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
+  std::unique_ptr<Connection> connection;
   try {
-    return std::make_unique<Connection>(url_, deadline, first_host_);
+    connection = std::make_unique<Connection>(url_, deadline, first_host_);
   } catch (const Loss& loss) {
     const bool refused = loss.for_good && !(loss.may_pass && has_connected_);
     throw StoreException(refused ? Errc::kRefused : Errc::kUnavailable,
                          "doclock: PostgreSQL: " + loss.text);
   }
-}
-
-std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
-  auto connection = Reach(deadline);
   std::call_once(first_, [&] { shares_sessions_ = !connection->KeepsItsSession(url_, deadline); });
   if (shares_sessions_) connection->ShareSessions();
   connection->SetUp(deadline);
@@ -37,23 +34,16 @@ std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
   return connection;
 }
 
-Pool::Lent Pool::Take(Deadline deadline, For use) {
+Pool::Lent Pool::Take(Deadline deadline, bool renews) {
   {
     std::unique_lock guard(mutex_);
-    if (!AwaitRoom(guard, deadline, use == For::kRenewals ? kMoreForRenewals : 0)) {
+    if (!AwaitRoom(guard, deadline, renews ? kMoreForRenewals : 0)) {
       throw Loss("all connections stayed in use for too long");
     }
   }
   Lent lent(nullptr, Give(this));
   try {
-    auto connection = OfNewest(deadline, [&] {
-      auto any = TakeAny(deadline);
-      // Others may store the server's epoch at the same time.
-      if (!any->has_epoch()) any->LimitWaits(deadline, false);
-      return any;
-    });
-    connection->LimitWaits(deadline, use == For::kBrief || use == For::kRenewals);
-    lent.reset(connection.release());
+    lent.reset(OfNewest(deadline, [&] { return TakeAny(deadline); }).release());
   } catch (...) {
     TakeBack(nullptr);
     throw;

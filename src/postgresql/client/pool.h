@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "postgresql/client/connection.h"
-#include "postgresql/client/row_wait.h"
 
 namespace doclock::postgresql {
 
@@ -30,15 +30,17 @@ class Pool {
   };
   using Lent = std::unique_ptr<Connection, Give>;
 
-  enum class For : std::uint8_t { kAll, kBrief, kRenewals };
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
-  /// good for the server, or no new one can be made. Those of kBrief and kRenewals wait for no lock
-  /// of another client longer than a moment. One more is for renewals.
+  /// good for the server, or no new one can be made. One more is for renewals.
   /// @throws as Connect
-  Lent Take(Deadline deadline, For use = For::kAll);
-  /// Those of commits, and those of others: calls that wait for no row need connections too.
-  [[nodiscard]] RowTurns& commit_waits() noexcept { return commit_waits_; }
-  [[nodiscard]] RowTurns& lone_waits() noexcept { return lone_waits_; }
+  Lent Take(Deadline deadline, bool renews = false);
+  /// One more call may wait in the server for rows that other transactions hold, until this is
+  /// destroyed; null: enough others do. Each needs a connection for as long as it waits.
+  [[nodiscard]] auto TakeRowWait() noexcept {
+    constexpr auto give_back = [](RowWaits* waits) { waits->release(); };
+    return std::unique_ptr<RowWaits, decltype(give_back)>(row_waits_.try_acquire() ? &row_waits_
+                                                                                   : nullptr);
+  }
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
@@ -53,11 +55,11 @@ class Pool {
   [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
 
  private:
+  using RowWaits = std::counting_semaphore<>;
+
   /// Servers have 100 as a rule, and take about 10 MB for each.
   static constexpr int kMostLent = 16;
 
-  /// @throws StoreException
-  [[nodiscard]] std::unique_ptr<Connection> Reach(Deadline deadline) const;
   /// Waits until fewer connections are lent than may be, and counts one more. Returns whether that
   /// was before the deadline.
   bool AwaitRoom(std::unique_lock<std::mutex>& guard, Deadline deadline, int more);
@@ -85,8 +87,7 @@ class Pool {
   bool shares_sessions_ = false;
   std::atomic<bool> has_connected_ = false;
   std::atomic<std::size_t> first_host_ = 0;  ///< To be tried.
-  // Together fewer than there are connections.
-  RowTurns commit_waits_{6}, lone_waits_{8};
+  RowWaits row_waits_{kMostLent - 4};        ///< Calls that wait for no row need connections too.
   std::mutex mutex_;
   std::condition_variable given_back_;
   int lent_ = 0;  ///< Or about to be.

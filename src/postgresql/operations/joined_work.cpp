@@ -10,14 +10,16 @@
 namespace doclock::postgresql {
 namespace {
 
-/// The transaction's number. No statement may take longer than the call.
+/// The transaction's number. Its statements may wait for others, and take as long as the call.
 constexpr const char* kBefore =
-    "SELECT pg_current_xact_id()::text, set_config('statement_timeout', $1, true)";
+    "SELECT pg_current_xact_id()::text, set_config('statement_timeout', $1, true),"
+    " set_config('lock_timeout', '0', true)";
 
 /// The same, behind the work, which may have set what the documents are written by.
 std::string After() {
   return "SELECT pg_current_xact_id_if_assigned()::text, set_config('synchronous_commit', " +
-         std::string(kDurableCommit) +
+         std::string(kDurableCommit) + ", true), set_config('lock_timeout', " +
+         std::string(kLockTimeout) +
          ", true), set_config('client_min_messages', 'warning', true),"
          " set_config('client_encoding', 'UTF8', true)";
 }
@@ -56,15 +58,14 @@ void JoinedWork::RunBetween(const std::function<void(PGconn*)>& f) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::floor<milliseconds>(deadline_ - std::chrono::steady_clock::now());
   const auto most = std::to_string(std::max(left, milliseconds(1)).count());
-  const Result before = Ask(kBefore, Parameters().Text(most));
+  const Result before = connection_.Ask(kBefore, Parameters().Text(most), deadline_);
   Lend(f);
   if (std::chrono::steady_clock::now() >= deadline_) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
-  connection_.LiftLimit();  // it may have set others
-  connection_.LimitRest(deadline_, false);
-  const Result after = Ask(After());
+  connection_.Command("SET LOCAL statement_timeout = 0");  // it may have set a short one
+  const Result after = connection_.Ask(After(), {}, deadline_);
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
 }
 
@@ -81,11 +82,6 @@ void JoinedWork::Lend(const std::function<void(PGconn*)>& f) {
     throw;
   }
   connection_.TakeBack();
-}
-
-Result JoinedWork::Ask(const std::string& sql, const Parameters& parameters) {
-  connection_.SendOnce(sql, parameters);
-  return std::move(connection_.Run(deadline_).back());
 }
 
 }  // namespace doclock::postgresql

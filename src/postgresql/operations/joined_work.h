@@ -22,8 +22,6 @@ class JoinedWork {
   /// Asks what there is before and behind it. @throws as Run; Refusal, Loss
   void RunBetween(const std::function<void(PGconn*)>& f);
   void Lend(const std::function<void(PGconn*)>& f);
-  Result Ask(const std::string& sql, const Parameters& parameters = {});
-
   Connection& connection_;
   const Deadline deadline_;
 };

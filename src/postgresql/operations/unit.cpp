@@ -67,12 +67,12 @@ bool KeepsBody(const Document& document) {
 }  // namespace
 
 PostgresqlUnit::PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline,
-                               std::int64_t instance, Pool::For use)
+                               std::int64_t instance)
     : pool_(pool),
       access_(access),
       deadline_(deadline),
       instance_(instance),
-      connection_(pool.Take(deadline, use)) {}
+      connection_(pool.Take(deadline, access == locking::Access::kRenew)) {}
 
 PostgresqlUnit::~PostgresqlUnit() {
   if (has_begun_ && !connection_->is_lost()) connection_->RunAndRollback(deadline_);
@@ -112,17 +112,11 @@ void PostgresqlUnit::Load(std::span<Document> documents) {
     const bool first_look = !has_looked_;
     const bool lone =
         !reads && !all && first_look && documents.size() == 1 && documents.front().asked.alone;
-    const bool waits_long = (all || lone) && may_wait_long();
-    const RowWait turn(all ? pool_.commit_waits() : pool_.lone_waits(), waits_long);
-    const bool waits = lone || turn.has_turn();
+    const auto row_wait = all || lone ? pool_.TakeRowWait() : nullptr;
+    const bool waits = row_wait != nullptr;
     Begin();
     const bool sees_moment = reads && documents.size() > 1 && !has_begun_;
     if (sees_moment) connection_->BeginSnapshot();
-    const bool has_none = lone && waits_long && !turn.has_turn();
-    if (lone) {
-      const auto moment = std::chrono::steady_clock::now() + kMoment;
-      is_brief_ = connection_->LimitPatience(has_none ? moment : documents.front().asked.patience);
-    }
     std::size_t first = 0;
     for (const Document& document : documents) {
       const PostgresqlCollection& collection = Ours(*document.asked.collection);
@@ -135,28 +129,30 @@ void PostgresqlUnit::Load(std::span<Document> documents) {
     // Behind the locks: while a statement waits for one, the clock goes on.
     if (!now_) connection_->Send(kClock());
     if (sees_moment) connection_->Commit();
-    const std::vector<Result> results = RunUnlessKept(has_none);
+    const std::vector<Result> results = [&] {
+      try {
+        return Run();
+      } catch (const Refusal& refusal) {
+        if (!refusal.IsKept() || reads || all) throw;
+        ThrowKept(documents);
+      }
+    }();
     if (!now_) now_ = TimeAt(results.back(), 0, 0);
     for (std::size_t i = 0; i < documents.size(); ++i) {
       const Result& result = results[first + i];
       if (result.size() > 0) Keep(documents[i], RowOf(result, documents[i]));
     }
     if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
-    if (all && std::ranges::any_of(documents, &Document::IsBlocked)) {
-      throw locking::Raced(locking::kKeptText);
-    }
+    if ((all || lone) && std::ranges::any_of(documents, &Document::IsBlocked)) ThrowKept(documents);
   });
 }
 
-std::vector<Result> PostgresqlUnit::RunUnlessKept(bool comes_again) {
-  try {
-    return Run();
-  } catch (const Refusal& refusal) {
-    const bool is_kept = refusal.IsKept() || (is_brief_ && refusal.IsTimeout());
-    if (!is_kept || access_ == locking::Access::kWriteAll) throw;
-    if (comes_again) throw locking::Raced(locking::kKeptText);
-    throw locking::Kept();
-  }
+void PostgresqlUnit::ThrowKept(std::span<const Document> documents) const {
+  using locking::Access;
+  const bool waits = access_ != Access::kBriefly && access_ != Access::kRenew &&
+                     std::chrono::steady_clock::now() < documents.front().asked.patience;
+  if (waits) throw locking::Raced(locking::kKeptText);
+  throw locking::Kept();
 }
 
 void PostgresqlUnit::Keep(Document& document, FoundRow&& found) {
@@ -198,10 +194,7 @@ void PostgresqlUnit::Send(const Document& document) {
 
 void PostgresqlUnit::Commit(std::span<Document> documents) {
   try {
-    // What was loaded may have been waited for.
-    if (is_brief_ || connection_->MayOutlast(deadline_)) {
-      connection_->LimitRest(deadline_, is_brief_ || !may_wait_long());
-    }
+    if (HasNoTimeToWait()) connection_->WaitForNoLock();
     std::set<std::int64_t> hint_locks;
     for (const Document& document : documents) {
       if (!document.IsDecided()) continue;
@@ -256,7 +249,7 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     // Statements that are sent together, without BEGIN, are one transaction too.
     if (connection_->shares_sessions()) Begin();
     for (auto& [update, group] : groups) {
-      group.place = update->Send(*connection_, group.keys, alone);
+      group.place = update->Send(*connection_, group.keys, alone && !HasNoTimeToWait());
     }
     if (has_begun_) connection_->Commit();
     const std::vector<Result> results = RunCommit();
@@ -278,8 +271,7 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     if (loss.nothing_done) return true;
     doubt("doclock: PostgreSQL: " + loss.text);
   } catch (const Refusal& refusal) {
-    if (refusal.IsTimeout() && !refusal.IsKept() && alone) throw;
-    return !refusal.IsTimeout();  // a value, or a race: the long way tells
+    return !refusal.IsKept();  // of a value or a race the long way tells
   }
   return true;
 }
@@ -289,7 +281,7 @@ void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Document> document
   // Which of several was refused, they show one by one.
   const bool by_one = refusal.IsAboutAValue() || refusal.IsKept();
   if (documents.size() > 1 && !all && by_one) throw locking::Raced();
-  if (!all && refusal.IsKept()) throw locking::Kept();
+  if (!all && refusal.IsKept()) ThrowKept(documents);
   // Statements were sent for the decided ones, in their order.
   std::size_t before = all ? refusal.place : 0;
   const auto sent = std::ranges::find_if(

@@ -21,15 +21,13 @@ namespace doclock::postgresql {
 class PostgresqlUnit final : public locking::Unit {
  public:
   /// @throws Loss, Refusal
-  PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance,
-                 Pool::For use = Pool::For::kAll);
+  PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance);
   /// Ends a transaction that was not committed.
   ~PostgresqlUnit() override;
 
   /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations
   /// stay pending. Returns false if another client's transaction kept one of the tables, or the
   /// document. @param alone there is one operation, and it waits for its document
-  /// @throws Refusal if the only operation took too long for another reason
   bool CarryOut(std::span<const ShortCut> cuts, bool alone);
 
   TimePoint Now() override;
@@ -53,13 +51,13 @@ class PostgresqlUnit final : public locking::Unit {
   void BeginSnapshot();
   void BeginScan();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
-  /// May it wait for other clients for as long as it has?
-  [[nodiscard]] bool may_wait_long() const noexcept {
-    return access_ == locking::Access::kWrite || access_ == locking::Access::kWriteAll;
+  /// Would a wait for a lock take until the call ends? Then a write would be in doubt.
+  [[nodiscard]] bool HasNoTimeToWait() const {
+    return std::chrono::steady_clock::now() + kLockWait >= deadline_;
   }
-  /// @param comes_again is it to be run again if a document is kept?
-  /// @throws locking::Kept, Raced, or as Run
-  std::vector<Result> RunUnlessKept(bool comes_again);
+  /// Another client's transaction has held a document or a table for as long as a statement waits.
+  /// @throws Raced if the unit is to wait once more; otherwise locking::Kept
+  [[noreturn]] void ThrowKept(std::span<const locking::Document> documents) const;
   void Keep(locking::Document& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Document> documents);
@@ -88,7 +86,6 @@ class PostgresqlUnit final : public locking::Unit {
   JoinedWork joined_{*connection_, deadline_};
   bool has_begun_ = false;   ///< A transaction is open.
   bool has_looked_ = false;  ///< Something was loaded or searched.
-  bool is_brief_ = false;    ///< Its statements are limited to a document's patience.
   bool others_listen_ = false;
   std::optional<TimePoint> now_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;

@@ -66,8 +66,8 @@ void Scan::ForEachRow(std::string_view body, const sql::Select& select, bool few
   if (few) connection_.Command("SET LOCAL cursor_tuple_fraction TO DEFAULT");
   bool more = true;
   for (std::int64_t rows = 16; more;) {
-    connection_.SendOnce("FETCH " + std::to_string(rows) + " FROM doclock_rows");
-    const Result result = std::move(connection_.Run(deadline_).back());
+    const Result result =
+        connection_.Ask("FETCH " + std::to_string(rows) + " FROM doclock_rows", {}, deadline_);
     bool wanted = true;
     std::size_t bytes = 0;
     for (int row = 0; wanted && row < result.size(); ++row) {

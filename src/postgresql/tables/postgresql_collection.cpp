@@ -23,8 +23,6 @@ std::uint64_t Hash(std::string_view text) {
   return hash;
 }
 
-std::int64_t HintLock(const std::string& table) { return static_cast<std::int64_t>(Hash(table)); }
-
 /// "$4, $5, ..."
 std::string Places(int first, int count) {
   std::string places;
@@ -137,27 +135,24 @@ const Statement& AsksForListeners() {
 PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldNames& fields,
                                            std::chrono::milliseconds default_ttl,
                                            const std::string& schema)
-    : PostgresqlCollection(name, fields, default_ttl, TableName(name),
-                           QuotedName(schema) + "." + QuotedName(TableName(name))) {}
-
-PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldNames& fields,
-                                           std::chrono::milliseconds default_ttl,
-                                           std::string table_name, std::string table)
     : Collection(std::move(name), fields, default_ttl),
-      read{Select(table, "")},
-      lock{Select(table, " FOR NO KEY UPDATE")},
-      lock_free{Select(table, " FOR NO KEY UPDATE SKIP LOCKED")},
-      exists{"SELECT 1 FROM " + table + kWhereKey + " AND " + std::string(kByPrimary)},
-      insert{WriteOne("INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
+      table_name_(TableName(this->name())),
+      table_(QuotedName(schema) + "." + QuotedName(table_name_)),
+      hint_lock_(static_cast<std::int64_t>(Hash(table_))),
+      read{Select(table_, "")},
+      lock{Select(table_, " FOR NO KEY UPDATE")},
+      lock_free{Select(table_, " FOR NO KEY UPDATE SKIP LOCKED")},
+      exists{"SELECT 1 FROM " + table_ + kWhereKey + " AND " + std::string(kByPrimary)},
+      insert{WriteOne("INSERT INTO " + table_ + "(" + std::string(kKeyColumns) + ", " +
                       std::string(kLockColumns) + ", body) VALUES(" +
                       Places(1, 3 + kLockColumnCount + 1) + ")")},
-      update{Update(table, std::string(kLockColumns) + ", body", kLockColumnCount + 1)},
-      update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
-      erase{WriteOne("DELETE FROM " + table + kWhereKey)},
-      take_free(table, OfGrant(),
+      update{Update(table_, std::string(kLockColumns) + ", body", kLockColumnCount + 1)},
+      update_lock{Update(table_, std::string(kLockColumns), kLockColumnCount)},
+      erase{WriteOne("DELETE FROM " + table_ + kWhereKey)},
+      take_free(table_, OfGrant(),
                 "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + Sound(),
                 Granted(), "lock_version, lock_born, " + std::string(kWholeBody)),
-      renew(table, {{"id", "uuid"}, {"ttl", "int8"}},
+      renew(table_, {{"id", "uuid"}, {"ttl", "int8"}},
             "lock_id = given.id" + std::string(kAlone) + Sound() + " AND " + kEnd +
                 " > clock_timestamp()",
             "lock_time = given.now, lock_ttl = least(" + LongestTtl() +
@@ -165,18 +160,15 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
                 " - given.now) * 1000)::int8))",
             "1", true),
       release(HolderUpdate(
-          table, WithBody({"mark", "uuid"}),
+          table_, WithBody({"mark", "uuid"}),
           "lock_version = " + Raised() + ", lock_id = NULL, lock_released = given.mark",
-          ", " + Listens(std::to_string(HintLock(table))))),
+          ", " + Listens(std::to_string(hint_lock_)))),
       // Not from before a wait for the row: a renewal may have come between, and was told its time.
       checkpoint(HolderUpdate(
-          table, WithBody({"ttl", "int8"}),
+          table_, WithBody({"ttl", "int8"}),
           "lock_version = " + Raised() + ", lock_time = clock_timestamp(), lock_ttl = given.ttl")),
-      hand_over(HolderUpdate(table, WithBody({"mark", "uuid"}, OfGrant()),
-                             Granted() + ", lock_released = given.mark")),
-      table_name_(std::move(table_name)),
-      table_(std::move(table)),
-      hint_lock_(HintLock(table_)) {}
+      hand_over(HolderUpdate(table_, WithBody({"mark", "uuid"}, OfGrant()),
+                             Granted() + ", lock_released = given.mark")) {}
 
 // What a lock changes stands before the body, and in no index: an update then logs little, and
 // touches no index.

@@ -24,7 +24,8 @@ std::string DefinitionOfMeta(const std::string& table);
 std::string RecordOf(const std::string& table);
 
 /// A collection: one table, and the statements on it.
-class PostgresqlCollection final : public Collection {
+class PostgresqlCollection final : public Collection,
+                                   public std::enable_shared_from_this<PostgresqlCollection> {
  public:
   PostgresqlCollection(std::string name, const LockFieldNames& fields,
                        std::chrono::milliseconds default_ttl, const std::string& schema);
@@ -39,6 +40,12 @@ class PostgresqlCollection final : public Collection {
   [[nodiscard]] std::int64_t hint_lock() const noexcept { return hint_lock_; }
   [[nodiscard]] Watchers& watchers() noexcept { return *watchers_; }
 
+ private:
+  const std::string table_name_, table_;  // the statements below name it
+  const std::int64_t hint_lock_;
+  const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
+
+ public:
   /// The row of a key: as it stands; locked, when other transactions have ended; locked, or none if
   /// another transaction keeps it.
   const Statement read, lock, lock_free;
@@ -57,15 +64,6 @@ class PostgresqlCollection final : public Collection {
   /// Of a lock id, a version (or kAnyVersion), a mark or a length, and a body, or none; then of the
   /// next grant. Nobody waits elsewhere. The release tells too whether another store wants hints.
   const RowUpdate release, checkpoint, hand_over;
-
- private:
-  PostgresqlCollection(std::string name, const LockFieldNames& fields,
-                       std::chrono::milliseconds default_ttl, std::string table_name,
-                       std::string table);
-
-  const std::string table_name_, table_;
-  const std::int64_t hint_lock_;
-  const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
 };
 
 /// Of a hint_lock: does another store want hints?

@@ -26,9 +26,10 @@ constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
 constexpr std::size_t kMostColumns = 32;
 
 /// Sends a transaction that one client after the other runs: CREATE ... IF NOT EXISTS of several at
-/// once may fail.
+/// once may fail. An index of a large table keeps the others waiting for long.
 void SendBegin(Connection& connection) {
   connection.Begin();
+  connection.Command("SET LOCAL lock_timeout = 0");
   connection.SendOnce("SELECT pg_advisory_xact_lock(hashtext('doclock'))");
 }
 
@@ -49,27 +50,27 @@ void CheckTable(Connection& connection, const PostgresqlCollection& collection, 
     if (refusal.state != "42703") throw;
     Refuse("the table " + collection.table() + " is not one of this library");
   }
-  connection.SendOnce("SELECT row_security_active($1) WHERE " + std::string(kByPrimary),
-                      Parameters().Text(collection.table()));
-  if (connection.Run(deadline).back().Number(0, 0) == 0) return;
+  const Result hides =
+      connection.Ask("SELECT row_security_active($1) WHERE " + std::string(kByPrimary),
+                     Parameters().Text(collection.table()), deadline);
+  if (hides.Number(0, 0) == 0) return;
   Refuse("row security may hide rows of " + collection.table() +
          ": drop its policies, or give the role BYPASSRLS");
 }
 
 bool Exists(Connection& connection, const std::string& table, Deadline deadline) {
-  Parameters name;
-  name.Text(table);
-  connection.SendOnce("SELECT to_regclass($1) WHERE " + std::string(kByPrimary), name);
-  return !connection.Run(deadline).back().IsNull(0, 0);
+  const Result found = connection.Ask("SELECT to_regclass($1) WHERE " + std::string(kByPrimary),
+                                      Parameters().Text(table), deadline);
+  return !found.IsNull(0, 0);
 }
 
 /// False too if it is not there.
 bool MayRead(Connection& connection, const std::string& table, Deadline deadline) {
-  connection.SendOnce(
+  const Result may = connection.Ask(
       "SELECT coalesce(has_table_privilege(to_regclass($1), 'SELECT'), false) WHERE " +
           std::string(kByPrimary),
-      Parameters().Text(table));
-  return connection.Run(deadline).back().Number(0, 0) != 0;
+      Parameters().Text(table), deadline);
+  return may.Number(0, 0) != 0;
 }
 
 /// The value that stays under a name: this one, or the one before it.
@@ -79,23 +80,20 @@ std::string Keep(Connection& connection, const std::string& schema, const std::s
   both.Text(name).Text(value);
   const std::string meta = MetaTable(schema);
   connection.Command("INSERT INTO " + meta + " VALUES($1, $2) ON CONFLICT (name) DO NOTHING", both);
-  connection.SendOnce(
+  const Result kept = connection.Ask(
       "SELECT value FROM " + meta + " WHERE name = $1 AND " + std::string(kByPrimary),
-      Parameters().Text(name));
-  return std::string(connection.Run(deadline).back().Text(0, 0));
+      Parameters().Text(name), deadline);
+  return std::string(kept.Text(0, 0));
 }
 
 /// Is the index there, and does it hold all rows?
 bool HasIndex(Connection& connection, const std::string& table, const std::string& index,
               Deadline deadline) {
-  Parameters names;
-  names.Text(table).Text(index);
-  connection.SendOnce(
+  const Result found = connection.Ask(
       "SELECT indisvalid FROM pg_index"
       " WHERE indrelid = to_regclass($1) AND indexrelid = to_regclass($2) AND " +
           std::string(kByPrimary),
-      names);
-  const Result found = std::move(connection.Run(deadline).back());
+      Parameters().Text(table).Text(index), deadline);
   if (found.size() == 0) return false;
   if (found.Number(0, 0) == 0)
     Refuse("the index " + index + " is not valid: drop it, and try again");
@@ -106,11 +104,11 @@ bool HasIndex(Connection& connection, const std::string& table, const std::strin
 
 std::string FindSchema(Pool& pool, Deadline deadline) {
   const Pool::Lent connection = pool.Take(deadline);
-  connection->SendOnce(
+  const Result found = connection->Ask(
       "SELECT current_schema(), current_setting('server_version_num')::int,"
       " current_setting('server_encoding') WHERE " +
-      std::string(kByPrimary));
-  const Result found = std::move(connection->Run(deadline).back());
+          std::string(kByPrimary),
+      {}, deadline);
   if (found.Number(0, 1) < kOldestServer) Refuse("the server is older than version 14");
   if (found.Text(0, 2) != "UTF8") {
     Refuse("the database's encoding is not UTF8: create one with ENCODING 'UTF8'");
@@ -149,12 +147,11 @@ void CreateTable(Connection& connection, const std::string& schema,
 std::vector<std::string> ListCollections(Connection& connection, const std::string& schema,
                                          Deadline deadline) {
   if (!MayRead(connection, MetaTable(schema), deadline)) return {};  // none can be opened
-  connection.SendOnce("SELECT value FROM " + MetaTable(schema) +
-                          " JOIN pg_class ON name = $1 || relname"
-                          " WHERE relnamespace = to_regnamespace($2) AND " +
-                          std::string(kByPrimary),
-                      Parameters().Text(RecordOf("")).Text(QuotedName(schema)));
-  const Result found = std::move(connection.Run(deadline).back());
+  const Result found = connection.Ask(
+      "SELECT value FROM " + MetaTable(schema) +
+          " JOIN pg_class ON name = $1 || relname WHERE relnamespace = to_regnamespace($2) AND " +
+          std::string(kByPrimary),
+      Parameters().Text(RecordOf("")).Text(QuotedName(schema)), deadline);
   std::vector<std::string> names;
   for (int row = 0; row < found.size(); ++row) names.emplace_back(found.Text(row, 0));
   return names;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <fcntl.h>
 #include <libpq-fe.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -63,57 +62,6 @@ class Pooler {
   const std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("doclock_" + ToText(NewUuid()));
   const std::string settings_ = folder_ / "pgbouncer.ini";
-  pid_t process_ = 0;
-};
-
-/// A pgpool-II before the tests' server.
-class Pgpool {
- public:
-  static bool IsInstalled() { return !std::string(DOCLOCK_PGPOOL).ends_with("NOTFOUND"); }
-  /// @param server the URL of the server, which the pooler's has the database and options of
-  /// @param settings more of them, a line each
-  Pgpool(std::string server, const std::string& settings) : url_(std::move(server)) {
-    const std::size_t from = url_.rfind(':') + 1, size = url_.find('/', from) - from;
-    std::filesystem::create_directory(folder_);
-    const auto in_folder = [&](const char* name) {
-      return "'" + (folder_ / name).string() + "'\n";
-    };
-    std::ofstream(folder_ / "pgpool.conf")
-        << "backend_clustering_mode = raw\nbackend_hostname0 = '127.0.0.1'\nbackend_port0 = "
-        << url_.substr(from, size) << "\nlisten_addresses = '127.0.0.1'\nport = " << port_
-        << "\npcp_listen_addresses = ''\nnum_init_children = 4\nsocket_dir = " << in_folder("")
-        << "pcp_socket_dir = " << in_folder("") << "logdir = " << in_folder("")
-        << "pid_file_name = " << in_folder("pid") << "memqcache_oiddir = " << in_folder("cache")
-        << settings;
-    url_.replace(from, size, std::to_string(port_));
-    process_ = ::fork();
-    if (process_ == 0) {
-      const int log = ::open((folder_ / "log").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-      ::dup2(log, STDOUT_FILENO);
-      ::dup2(log, STDERR_FILENO);
-      ::execl(DOCLOCK_PGPOOL, DOCLOCK_PGPOOL, "-n", "-D", "-f", (folder_ / "pgpool.conf").c_str(),
-              "-F", "/dev/null", "-a", "/dev/null", nullptr);
-      ::_exit(127);
-    }
-    while (PQping(url_.c_str()) != PQPING_OK) {
-      if (::waitpid(process_, nullptr, WNOHANG) != 0) throw std::runtime_error("no pgpool");
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }
-  Pgpool(const Pgpool&) = delete;
-  Pgpool& operator=(const Pgpool&) = delete;
-  ~Pgpool() {
-    ::kill(process_, SIGQUIT);  // it ends its children
-    ::waitpid(process_, nullptr, 0);
-    std::filesystem::remove_all(folder_);
-  }
-  [[nodiscard]] const std::string& url() const { return url_; }
-
- private:
-  const int port_ = test::LocalPort().number();  // free a moment ago
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("doclock_" + ToText(NewUuid()));
-  std::string url_;
   pid_t process_ = 0;
 };
 
