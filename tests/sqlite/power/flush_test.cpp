@@ -1,14 +1,20 @@
 // Which commits are flushed: counted, and shown by a power cut right behind each of them.
 
+#include <sqlite3.h>
+
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "doclock/doclock.h"
 #include "sqlite/power/disk.h"
 #include "sqlite/support/count.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -48,7 +54,7 @@ class SqliteFlush : public SqliteTest {
   }
   /// In a cycle.
   double FlushesPerCycle(const std::function<void()>& cycle) {
-    constexpr int kCycles = 1500;
+    constexpr int kCycles = 600;
     cycle();  // makes what is missing
     return double(FlushesOf([&] {
              for (int i = 0; i < kCycles; ++i) cycle();
@@ -180,6 +186,22 @@ TEST_F(SqliteFlush, WhatOutlivesItsProcessIsThereAfterAPowerCut) {
          return op.status;
        },
        [&] { return IsThere(fresh); }},
+      {"joined work", lock,
+       [&] {
+         WriteOp op = client().ReleaseOf(key, held);
+         StoreOp* const ops[] = {&op};
+         CommitOp commit{.ops = ops};
+         commit.join = [](void* native) {
+           sqlite3_exec(static_cast<sqlite3*>(native), "CREATE TABLE mine(x)", nullptr, nullptr,
+                        nullptr);
+         };
+         client().store().Commit(commit, kBudget);
+         return op.status;
+       },
+       [&] {
+         return RawDatabase(file_).Number("SELECT count(*) FROM sqlite_master WHERE name='mine'") ==
+                1;
+       }},
       {"detached lock", nothing, [&] { return acquire({.detached = true}); }, locked},
       {"its renewal", lock_detached,
        [&] {
@@ -250,6 +272,57 @@ TEST_F(SqliteFlush, WhatOutlivesItsProcessIsThereAfterAPowerCut) {
     CutPower();
     EXPECT_TRUE(c.holds());
   }
+}
+
+/// Calls a function once a connection that was opened meanwhile begins to run this statement.
+class BeforeStatement {
+ public:
+  explicit BeforeStatement(const char* text) {
+    text_ = text;
+    sqlite3_auto_extension(Extension());
+  }
+  void Call(std::function<void()> run) { run_ = std::move(run); }
+  BeforeStatement(const BeforeStatement&) = delete;
+  BeforeStatement& operator=(const BeforeStatement&) = delete;
+  ~BeforeStatement() {
+    sqlite3_cancel_auto_extension(Extension());
+    run_ = nullptr;
+  }
+
+ private:
+  static void (*Extension())() {
+    int (*const extension)(sqlite3*, char**, const sqlite3_api_routines*) =
+        [](sqlite3* database, char**, const sqlite3_api_routines*) {
+          return sqlite3_trace_v2(database, SQLITE_TRACE_STMT, Begins, nullptr);
+        };
+    return reinterpret_cast<void (*)()>(extension);
+  }
+  static int Begins(unsigned, void*, void*, void* sql) {
+    if (run_ && text_ == static_cast<const char*>(sql)) std::exchange(run_, nullptr)();
+    return 0;
+  }
+
+  static inline std::string text_;
+  static inline std::function<void()> run_;
+};
+
+/// Between the transaction that finds out that it needs a flush and the one that has it.
+TEST_F(SqliteFlush, AProgramThatWritesBeforeTheFlushIsSeen) {
+  client().Create("1");
+  client().Break("1");
+  const ReadOp read = client().Read("1");
+  BeforeStatement pragma("PRAGMA synchronous=FULL");
+  Client other(file_);
+  EXPECT_EQ(other.Renew("1", NewUuid()).status, OpStatus::kLost);  // begins without a flush
+  bool written = false;
+  pragma.Call([&] {
+    RawDatabase(file_).Run("UPDATE doclock_l_things SET lock_version=lock_version+1");
+    written = true;
+  });
+  const SaveOp save =
+      other.Save(SaveKind::kReplace, "1", read.result.version, read.result.born, Text("{}"));
+  EXPECT_TRUE(written);
+  EXPECT_EQ(save.status, OpStatus::kConflict) << Why(save);
 }
 
 }  // namespace
