@@ -11,6 +11,7 @@
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/db/lying_commits.h"
+#include "sqlite/support/count.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 
@@ -61,6 +62,19 @@ TEST_F(SqliteCommit, AFailedFlushIsDoubtAndTheEndOfTheOpenFile) {
   client.reset();
   other.reset();
   ExpectWorks();
+}
+
+/// Nothing may be said of what was in it, also by the calls that look for it.
+TEST_F(SqliteCommit, AFailedFlushIsDoubtForCallers) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  LockManager manager(OpenSqliteStore(file_), {.call_budget = 1s});
+  const Counters counters(manager, "counters");
+  counters.Insert("a", {{"count", 0}});
+  auto lock = counters.Lock("a");
+  Increment(*lock);
+  FaultyFiles::failing_syncs = 1;
+  EXPECT_THROW(lock.Release(), InDoubtException);
+  EXPECT_THROW(counters.Lock("b"), StoreException);
 }
 
 /// It is behind the commit, which is flushed or needs no flush, and takes earlier ones along.
