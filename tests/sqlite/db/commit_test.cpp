@@ -74,7 +74,7 @@ TEST_F(SqliteCommit, AFailedFlushIsDoubtForCallers) {
   Increment(*lock);
   FaultyFiles::failing_syncs = 1;
   EXPECT_THROW(lock.Release(), InDoubtException);
-  EXPECT_THROW(counters.Lock("b"), StoreException);
+  EXPECT_THROW(static_cast<void>(counters.Lock("b")), StoreException);
 }
 
 /// It is behind the commit, which is flushed or needs no flush, and takes earlier ones along.

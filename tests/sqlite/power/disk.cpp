@@ -126,12 +126,14 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out
   const std::lock_guard guard(machine.mutex);
   const sqlite3_io_methods* const original = file->pMethods;
   auto& methods = (flags & SQLITE_OPEN_WAL) != 0 ? machine.for_logs : machine.for_databases;
-  methods = *original;
-  methods.xWrite = Write;
-  methods.xTruncate = Truncate;
-  methods.xSync = Sync;
-  methods.xRead = Read;
-  methods.xClose = Close;
+  if (methods.xSync != Sync) {  // the first file of its kind
+    methods = *original;
+    methods.xWrite = Write;
+    methods.xTruncate = Truncate;
+    methods.xSync = Sync;
+    methods.xRead = Read;
+    methods.xClose = Close;
+  }
   file->pMethods = &methods;
   File& known = machine.files[name];
   if (known.is_deleted) known = {};
