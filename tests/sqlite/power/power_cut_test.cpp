@@ -188,11 +188,9 @@ class SqlitePowerCut : public SqliteTest {
         const bool drop = Chance(2);
         const OpStatus status = drop ? client.Release(key, known.detached).status
                                      : client.Renew(key, known.detached).status;
-        if (status == OpStatus::kDone) {
-          if (!drop) known.held = known.detached;
-        } else {
-          known.is_unsure |= status == OpStatus::kInDoubt || status == OpStatus::kFailed;
-        }
+        known.is_unsure |= status == OpStatus::kInDoubt || status == OpStatus::kFailed;
+        if (status != OpStatus::kDone) return;  // one that is over stays in its row
+        if (!drop) known.held = known.detached;
         known.detached = {};
         return;
       }
