@@ -11,12 +11,16 @@
 
 namespace doclock {
 
-/// When SQLite waits for the disk (PRAGMA synchronous).
+/// When a commit waits for the disk. All are safe against crashes of processes.
 enum class SqliteSync : std::uint8_t {
-  kFull,    ///< Every commit survives power loss. The default.
-  kNormal,  ///< The last commits may be undone by power loss (a version may then be given out
-            ///< twice); safe against crashes of processes.
-  kOff,     ///< For tests and benchmarks.
+  /// The default. Whatever outlives its process survives power loss: documents, transactions,
+  /// detached locks and LockOptions::min_hold. Other locks end with their processes, and do not
+  /// wait for the disk.
+  kFull,
+  kNormal,  ///< The last commits may be undone by power loss.
+  /// For tests and benchmarks. All stores that have a file open use it, or none: another one is
+  /// refused (kRefused).
+  kOff,
 };
 
 /// How a SQLite store works. Checked by OpenSqliteStore: std::invalid_argument names the field.

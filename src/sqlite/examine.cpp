@@ -24,8 +24,9 @@ std::vector<Finding> ExamineFile(Connection& connection, const ProcessCoordinato
   std::vector<Finding> findings;
   findings.push_back({"server", FindingLevel::kOk, std::string("SQLite ") + sqlite3_libversion()});
   findings.push_back({"topology", FindingLevel::kOk, "one file, for processes of one machine"});
-  findings.push_back(
-      {"schema", FindingLevel::kOk, "version " + std::to_string(SchemaVersion(connection))});
+  findings.push_back({"schema", FindingLevel::kOk,
+                      "version " + std::to_string(SchemaVersion(connection)) + ", in era " +
+                          std::to_string(LastEra(connection).number)});
   findings.push_back(CheckCoordinator(coordinator));
   std::error_code error;
   const std::filesystem::space_info disk = std::filesystem::space(path, error);

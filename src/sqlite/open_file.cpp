@@ -159,15 +159,25 @@ void EnsureSchema(Connection& connection, const fs::path& path, bool begins_era,
   connection.Run("PRAGMA synchronous=" + std::to_string(sync));
 }
 
+/// Refuses sync=off beside the others: it would reuse the log before the database is on the disk.
+void CheckSync(const ProcessCoordinator& coordinator, const fs::path& path, SqliteSync sync) {
+  const bool flushes = sync != SqliteSync::kOff;
+  if (coordinator.Flushes().value_or(flushes) == flushes) return;
+  Refuse(path, flushes ? "is open elsewhere with sync=off: open it with that, or close it there"
+                       : "is open elsewhere with sync=full or normal: open it with one of them");
+}
+
 void Prepare(OpenFile& open, const SqliteStoreOptions& options, Deadline deadline) {
   if (!open.coordinator->Enter(deadline))
     throw BusyError(open.coordinator->Occupant() + " keeps it busy");
   try {
     UseWriteAheadLog(*open.connection, open.path, deadline);
-    const bool begins_era = options.complete && open.coordinator->NeedsEra();
+    const bool begins_era =
+        options.complete && ProcessCoordinator::HasFile() && !open.coordinator->Flushes();
+    if (options.complete) CheckSync(*open.coordinator, open.path, options.sync);
     const TimePoint now = (options.clock ? options.clock : SystemClock())->Now();
     EnsureSchema(*open.connection, open.path, begins_era, now);
-    if (begins_era) open.coordinator->BeganEra();
+    if (begins_era) open.coordinator->BeganEra(options.sync != SqliteSync::kOff);
     open.era = LastEra(*open.connection);
     open.files = std::make_unique<const FileSet>(open.path, *open.connection);
     open.open_lock = std::make_unique<OpenLock>(open.path);

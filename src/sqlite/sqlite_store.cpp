@@ -32,8 +32,7 @@ struct Parts {
         clock(options.clock ? options.clock : SystemClock()),
         context{*clock, *open.coordinator, open.era, sqlite::FloorOf(open.era.number)},
         readers(open.path, options, *open.files),
-        writer(std::move(open.connection), *open.coordinator, options.busy_timeout.ms(),
-               *open.files),
+        writer(std::move(open.connection), *open.coordinator, options, *open.files),
         listener(std::make_shared<sqlite::NotificationListener>(open.coordinator)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -94,6 +93,8 @@ class SqliteDatabase final : public locking::Database {
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access, Deadline deadline) override {
     if (access == locking::Access::kRead) {
+      // It may show what is undone once the file is opened again, or lack what appears then.
+      sqlite::RequireFlushed(*parts_->open.coordinator);
       return std::make_unique<sqlite::ReadUnit>(parts_->readers, parts_->context, deadline);
     }
     const bool all = access == locking::Access::kWriteAll;

@@ -1,5 +1,6 @@
 #include "sqlite/unit.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,27 @@ namespace doclock::sqlite {
 namespace {
 
 using locking::Document;
+
+/// Whether the lock outlives its holders: it is detached, or their end is not seen here.
+bool Lasts(const rules::LockState& lock, const ProcessCoordinator& coordinator) {
+  const auto lasts = [&](const rules::Lease& lease) {
+    return coordinator.Look(lease.instance) == Liveness::kUnknown;
+  };
+  return lock.HasLockId() &&
+         (lasts(lock.lease) || std::ranges::any_of(lock.shares, lasts, &rules::Share::lease));
+}
+
+/// Whether a decision changes what outlives the processes of this machine: a document, a lock that
+/// lasts, a min_hold. Then its commit is flushed. All else says only who of the living holds what,
+/// and is over when they are: a power cut may undo it.
+bool OutlivesProcesses(const Document& document, const ProcessCoordinator& coordinator) {
+  const auto& entry = document.decision.entry;
+  const locking::Entry* const was = document.loaded.entry;
+  if (document.decision.erased || (entry && was == nullptr)) return true;
+  return entry &&
+         (!entry->body.IsSameAs(was->body) || entry->lock.closed_until != was->lock.closed_until ||
+          Lasts(was->lock, coordinator) || Lasts(entry->lock, coordinator));
+}
 
 const SqliteCollection& Ours(const Collection& collection) noexcept {
   return static_cast<const SqliteCollection&>(collection);
@@ -75,7 +97,7 @@ std::string Unit::ScanLocks(Collection& collection, const LockQuery& query,
 
 WriteUnit::WriteUnit(Writer& writer, const StoreContext& context, Deadline deadline, bool all)
     : Unit(context), writer_(writer), turn_(writer, deadline), all_(all) {
-  turn_.Begin(deadline);
+  turn_.Begin(deadline, /*flush=*/all);
   Begun(writer.connection());
 }
 
@@ -107,6 +129,10 @@ bool WriteUnit::Put(Document& document) {
 }
 
 void WriteUnit::Commit(std::span<Document> documents) {
+  const auto lasts = [this](const Document& document) {
+    return OutlivesProcesses(document, context_.coordinator);
+  };
+  if (std::ranges::any_of(documents, lasts)) turn_.NeedFlush();
   changed_ = true;
   std::vector<Document*> put;
   for (Document& document : documents) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "doclock/store/raced.h"
 #include "platform/standard_numbers.h"
 
 namespace doclock::sqlite {
@@ -13,12 +14,20 @@ constexpr const char* kRollback = "ROLLBACK";
 
 }  // namespace
 
+void RequireFlushed(const ProcessCoordinator& coordinator) {
+  if (!coordinator.HasFailedFlush()) return;
+  throw RefusedError(
+      "a flush to the disk has failed: close all stores of the file, and open it again");
+}
+
 Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
-               std::chrono::milliseconds busy_timeout, const FileSet& files)
+               const SqliteStoreOptions& options, const FileSet& files)
     : connection_(std::move(connection)),
       files_(files),
       coordinator_(coordinator),
-      busy_timeout_(busy_timeout) {
+      busy_timeout_(options.busy_timeout.ms()),
+      // Without eras a version that a power cut undoes would be given twice.
+      chooses_(options.sync == SqliteSync::kFull && coordinator.slot() != 0) {
   static_cast<void>(connection_->Prepared(kRollback));  // there may be no memory when it is needed
 }
 
@@ -42,11 +51,13 @@ Writer::Turn::~Turn() {
   writer_.coordinator_.Wake(whom_);
 }
 
-void Writer::Turn::Begin(Deadline work_deadline) {
+void Writer::Turn::Begin(Deadline work_deadline, bool flush) {
+  work_deadline_ = work_deadline;
   writer_.connection_->SetDeadline(
       std::min(std::chrono::steady_clock::now() + writer_.busy_timeout_, deadline_), work_deadline);
   // There was no memory to end the last one.
   if (writer_.connection_->InTransaction()) writer_.RollBack();
+  writer_.SetFlush(flush);
   try {
     {
       // Waits for programs that write without the coordinator.
@@ -54,6 +65,7 @@ void Writer::Turn::Begin(Deadline work_deadline) {
       begin->Step();
     }
     writer_.files_.Check();  // after that wait
+    RequireFlushed(writer_.coordinator_);
   } catch (...) {
     // The deadline may interrupt BEGIN when it has begun.
     writer_.RollBack();
@@ -61,9 +73,24 @@ void Writer::Turn::Begin(Deadline work_deadline) {
   }
 }
 
+void Writer::Turn::NeedFlush() {
+  if (!writer_.chooses_ || writer_.flushes_) return;
+  Connection& connection = *writer_.connection_;
+  const auto seen = connection.Ask("PRAGMA data_version");
+  writer_.RollBack();  // SQLite refuses the pragma inside a transaction
+  Begin(work_deadline_, true);
+  if (connection.Ask("PRAGMA data_version") != seen) throw RacedException();
+}
+
 void Writer::Turn::Commit() {
-  const Running commit(writer_.connection_->Prepared("COMMIT"));
-  commit->Step();
+  try {
+    const Running commit(writer_.connection_->Prepared("COMMIT"));
+    commit->Step();
+  } catch (const DatabaseError& error) {
+    if (error.is_failed_flush()) writer_.coordinator_.NoteFailedFlush();
+    throw;
+  }
+  if (writer_.connection_->has_failed_flush()) writer_.coordinator_.NoteFailedFlush();
 }
 
 void Writer::Turn::Announce(const std::vector<Notification>& notifications) noexcept {
@@ -73,7 +100,7 @@ void Writer::Turn::Announce(const std::vector<Notification>& notifications) noex
 void Writer::Transact(Deadline deadline, const std::function<void(Connection&)>& what) {
   Turn turn(*this, deadline);
   const platform::StandardNumbersTaken taken;
-  turn.Begin(Deadline::max());
+  turn.Begin(Deadline::max(), true);
   try {
     what(*connection_);
     turn.Commit();
@@ -91,6 +118,13 @@ bool Writer::End() noexcept {
   } catch (const std::exception&) {
     return false;
   }
+}
+
+void Writer::SetFlush(bool flush) {
+  if (!chooses_ || flush == flushes_) return;
+  flushes_ = false;  // also if the pragma takes effect and fails
+  connection_->Run(flush ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  flushes_ = flush;
 }
 
 void Writer::RollBack() noexcept {

@@ -13,12 +13,15 @@
 
 namespace doclock::sqlite {
 
+/// @throws DatabaseError (kRefused) once a flush has failed
+void RequireFlushed(const ProcessCoordinator& coordinator);
+
 /// The one connection that writes. Thread-safe: calls queue, first in this process, then among the
 /// processes.
 class Writer {
  public:
   Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
-         std::chrono::milliseconds busy_timeout, const FileSet& files);
+         const SqliteStoreOptions& options, const FileSet& files);
 
   /// Calls `what` in one transaction, which has no deadline once it has begun.
   /// @throws DatabaseError, and what `what` throws.
@@ -35,13 +38,19 @@ class Writer {
     ~Turn();
 
     /// @param work_deadline of what follows
-    void Begin(Deadline work_deadline);
+    /// @param flush Commit returns once the changes are on the disk, with all earlier commits: they
+    /// are in one log. Otherwise they outlive this process, but not a power cut.
+    void Begin(Deadline work_deadline, bool flush);
+    /// Makes a transaction that has changed nothing one with `flush`. @throws RacedException if a
+    /// program that does not know the coordinator has written meanwhile
+    void NeedFlush();
     void Commit();
     void Announce(const std::vector<Notification>& notifications) noexcept;
 
    private:
     Writer& writer_;
     Deadline deadline_;
+    Deadline work_deadline_{};
     std::uint32_t whom_ = 0;  ///< The watchers to wake.
   };
 
@@ -53,11 +62,17 @@ class Writer {
   void RollBack() noexcept;
 
  private:
+  /// Between transactions. @throws DatabaseError
+  void SetFlush(bool flush);
+
   TimedMutex mutex_;
   std::unique_ptr<Connection> connection_;
   const FileSet& files_;
   ProcessCoordinator& coordinator_;
   std::chrono::milliseconds busy_timeout_;
+  /// Whether each transaction says if it is flushed: `sync` is kFull, and eras begin.
+  const bool chooses_;
+  bool flushes_ = true;  ///< With `chooses_`: what the connection does now.
 };
 
 }  // namespace doclock::sqlite

@@ -25,8 +25,10 @@ class Lossy final : public sqlite::ProcessCoordinator {
   void Leave() noexcept override {}
   std::string Occupant() const override { return {}; }
   Crowd Stores() const noexcept override { return {}; }
-  bool NeedsEra() const noexcept override { return false; }
-  void BeganEra() noexcept override {}
+  std::optional<bool> Flushes() const noexcept override { return std::nullopt; }
+  void BeganEra(bool) noexcept override {}
+  void NoteFailedFlush() noexcept override {}
+  bool HasFailedFlush() const noexcept override { return false; }
   std::int64_t slot() const noexcept override { return 1; }
   sqlite::Liveness Look(std::int64_t) const noexcept override { return sqlite::Liveness::kUnknown; }
   bool has_notifications() const noexcept override { return true; }

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using sqlite_test::FaultyFiles;
 
-enum class Failing { kNothing, kWrite, kFlush, kEachFlush, kOneThatIsTooLarge };
+enum class Failing { kNothing, kFullDisk, kCommit, kEachCommit, kOneThatIsTooLarge };
 
 class SqliteAllocation : public ::testing::TestWithParam<Failing> {
  protected:
@@ -49,12 +49,13 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
     AcquireOp share = Share(fourth);
     share.request.insert = {};
     StoreOp* const all[] = {&acquire, &insert, &release, &share};
-    FaultyFiles::failing_writes = GetParam() == Failing::kWrite ? 1 : 0;
-    FaultyFiles::failing_syncs = GetParam() == Failing::kFlush       ? 1
-                                 : GetParam() == Failing::kEachFlush ? 1000
-                                                                     : 0;
+    const bool is_full = GetParam() == Failing::kFullDisk;
+    FaultyFiles::write_error = is_full ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    FaultyFiles::failing_writes = is_full || GetParam() == Failing::kCommit ? 1
+                                  : GetParam() == Failing::kEachCommit      ? 1000
+                                                                            : 0;
     const bool failed = ExecuteFailing(client_, all, n);
-    FaultyFiles::failing_writes = FaultyFiles::failing_syncs = 0;
+    FaultyFiles::failing_writes = 0;
     ExpectTold(acquire, others_.Read(first).result.lock_id == acquire.request.grant.lock_id);
     ExpectTold(insert, others_.Read(second).status == OpStatus::kDone);
     ExpectTold(release, others_.Read(third).result.released == held.request.grant.lock_id);
@@ -79,8 +80,8 @@ TEST_P(SqliteAllocation, NothingIsToldThatIsNotThere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Failing, SqliteAllocation,
-                         ::testing::Values(Failing::kNothing, Failing::kWrite, Failing::kFlush,
-                                           Failing::kEachFlush, Failing::kOneThatIsTooLarge));
+                         ::testing::Values(Failing::kNothing, Failing::kFullDisk, Failing::kCommit,
+                                           Failing::kEachCommit, Failing::kOneThatIsTooLarge));
 
 }  // namespace
 }  // namespace doclock::allocation_test

@@ -44,7 +44,7 @@ class WalkTest : public CliTest {
 TEST_F(WalkTest, AStalledReaderDoesNotKeepTheLogFromBeingReused) {
   Program list(Stalled("list --json sagas"), {store, temporary});
   ASSERT_TRUE(IsStalled());
-  sqlite_test::Client client(folder / "locks.db", {.sync = SqliteSync::kOff});
+  sqlite_test::Client client(folder / "locks.db", {.sync = SqliteSync::kNormal});
   const std::string body = R"({"pad":")" + std::string(400'000, 'x') + "\"}";
   for (int i = 0; i < 150; ++i) {
     ASSERT_EQ(client.Insert(i, body).status, OpStatus::kDone);

@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kMaxKeptTexts = 64;
 /// Steps of SQLite's virtual machine between two checks of the clock.
 constexpr int kStepsPerLook = 20'000;
+/// The log is copied into the database once it has this many pages, as SQLite itself does it.
+constexpr int kLongLog = 1000;
 /// The page cache of each connection, in KiB: more than SQLite's own 2 MiB, because locks touch
 /// pages at random.
 constexpr int kCacheKib = 16 * 1024;
@@ -108,12 +110,14 @@ Connection::~Connection() {
   // Joined work may have left a statement, which closes it later, and asks no handler of this.
   sqlite3_busy_handler(database_, nullptr, nullptr);
   sqlite3_progress_handler(database_, 0, nullptr, nullptr);
+  sqlite3_wal_hook(database_, nullptr, nullptr);
   sqlite3_close_v2(database_);
 }
 
 void Connection::SetHandlers() noexcept {
   sqlite3_busy_handler(database_, &Connection::OnBusy, this);
   sqlite3_progress_handler(database_, kStepsPerLook, &Connection::OnProgress, this);
+  sqlite3_wal_hook(database_, &Connection::OnCommit, this);
 }
 
 void Connection::Accept() noexcept {
@@ -134,6 +138,15 @@ int Connection::OnBusy(void* self, int tries) noexcept {
 
 int Connection::OnProgress(void* self) noexcept {
   return std::chrono::steady_clock::now() >= static_cast<Connection*>(self)->work_deadline_ ? 1 : 0;
+}
+
+/// SQLite's own hook does the same, but drops the error of a flush.
+int Connection::OnCommit(void* self, sqlite3* database, const char* name, int pages) noexcept {
+  if (pages < kLongLog) return SQLITE_OK;
+  const int code =
+      sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (code == SQLITE_IOERR_FSYNC) static_cast<Connection*>(self)->has_failed_flush_ = true;
+  return SQLITE_OK;  // the commit is done
 }
 
 void Connection::Run(const std::string& sql) {

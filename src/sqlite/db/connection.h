@@ -69,7 +69,9 @@ class Connection {
   /// Does the file's name lead to another file than the open one, or to none?
   [[nodiscard]] bool HasMoved() const noexcept;
   [[nodiscard]] sqlite3* handle() const noexcept { return database_; }
-  /// Sets what keeps the deadlines, which joined work may have replaced.
+  /// Whether a flush has failed as the log was copied into the database, behind a commit.
+  [[nodiscard]] bool has_failed_flush() const noexcept { return has_failed_flush_; }
+  /// Sets what keeps the deadlines and copies the log, which joined work may have replaced.
   void SetHandlers() noexcept;
 
  private:
@@ -77,10 +79,12 @@ class Connection {
                         const std::string& sql);
   static int OnBusy(void* self, int tries) noexcept;
   static int OnProgress(void* self) noexcept;
+  static int OnCommit(void* self, sqlite3* database, const char* name, int pages) noexcept;
 
   sqlite3* database_ = nullptr;
   Deadline busy_deadline_{};
   Deadline work_deadline_{};
+  bool has_failed_flush_ = false;
   std::vector<std::unique_ptr<Statement>> by_place_;
   std::unordered_map<std::string, std::unique_ptr<Statement>> by_text_;
   std::unordered_map<std::string, std::unique_ptr<Statement>> for_filters_;

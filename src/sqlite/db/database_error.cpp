@@ -58,6 +58,8 @@ bool DatabaseError::is_without_effect() const noexcept {
   return primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;
 }
 
+bool DatabaseError::is_failed_flush() const noexcept { return code_ == SQLITE_IOERR_FSYNC; }
+
 bool DatabaseError::is_about_values() const noexcept {
   return primary_code() == SQLITE_CONSTRAINT || primary_code() == SQLITE_TOOBIG;
 }

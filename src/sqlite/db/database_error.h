@@ -22,6 +22,8 @@ class DatabaseError : public StoreException {
   [[nodiscard]] bool is_without_effect() const noexcept;
   /// Is it an error of this one statement's values, with the transaction still valid?
   [[nodiscard]] bool is_about_values() const noexcept;
+  /// Whether a flush has failed: what was written may be lost, although later reads show it.
+  [[nodiscard]] bool is_failed_flush() const noexcept;
   /// The unique index that refused, or nothing.
   [[nodiscard]] std::string unique_index() const;
 

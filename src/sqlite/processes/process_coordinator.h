@@ -78,11 +78,18 @@ class ProcessCoordinator {
   };
   [[nodiscard]] virtual Crowd Stores() const noexcept = 0;
 
-  /// Whether no store has begun an era since the last time when none had the database open. Called
-  /// during the write turn, as BeganEra is.
-  [[nodiscard]] virtual bool NeedsEra() const noexcept = 0;
+  /// Whether the store that began the era ever flushes (see SqliteSync); nothing if none has begun
+  /// since the last time when no store had the database open. Called during the write turn, as
+  /// BeganEra is.
+  [[nodiscard]] virtual std::optional<bool> Flushes() const noexcept = 0;
   /// An era has begun, and is stored.
-  virtual void BeganEra() noexcept = 0;
+  virtual void BeganEra(bool flushes) noexcept = 0;
+
+  /// A flush has failed: the log may have a hole on the disk. Recovery after a power cut ends
+  /// there, whatever is flushed later.
+  virtual void NoteFailedFlush() noexcept = 0;
+  /// Whether one has failed since the last time when no store had the database open.
+  [[nodiscard]] virtual bool HasFailedFlush() const noexcept = 0;
 
   /// Names this store in the rows of its locks while it is open; 0 if other processes cannot see
   /// whether it is open.

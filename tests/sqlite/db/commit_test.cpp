@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "doclock/lock_manager.h"
@@ -10,6 +11,7 @@
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/db/lying_commits.h"
+#include "sqlite/support/count.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 
@@ -37,15 +39,59 @@ void ExpectUnavailable(const StoreOp& op) {
   EXPECT_EQ(op.detail->code, Errc::kUnavailable);
 }
 
-/// The frames may be found in the log after a crash.
-TEST_F(SqliteCommit, AFailedFlushIsDoubt) {
-  Client client(file_);
-  const AcquireOp held = client.Create("1");
+/// The frames may be found in the log after a crash, and what is flushed later may not.
+TEST_F(SqliteCommit, AFailedFlushIsDoubtAndTheEndOfTheOpenFile) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  std::optional<Client> client(file_), other(file_);
+  const AcquireOp held = client->Create("1");
   FaultyFiles::failing_syncs = 1;
-  const WriteOp release = client.Release("1", held, Body::FromText(R"({"a":2})"));
+  const WriteOp release = client->Release("1", held, Body::FromText(R"({"a":2})"));
   EXPECT_EQ(release.status, OpStatus::kInDoubt) << Why(release);
-  EXPECT_EQ(client.Release("1", held, Body::FromText(R"({"a":2})")).status, OpStatus::kDone);
-  EXPECT_EQ(client.Read("1").result.body.json().at("a"), 2);
+  client.emplace(file_);
+  for (Client* const each : {&*client, &*other}) {
+    const ReadOp read = each->Read("1");
+    const SaveOp insert = each->Insert("2");
+    for (const StoreOp* const op :
+         {static_cast<const StoreOp*>(&read), static_cast<const StoreOp*>(&insert)}) {
+      ASSERT_EQ(op->status, OpStatus::kFailed);
+      EXPECT_EQ(op->detail->code, Errc::kRefused);
+      EXPECT_NE(op->detail->message.find("a flush to the disk has failed"), std::string::npos)
+          << Why(*op);
+    }
+  }
+  client.reset();
+  other.reset();
+  ExpectWorks();
+}
+
+/// Nothing may be said of what was in it, also by the calls that look for it.
+TEST_F(SqliteCommit, AFailedFlushIsDoubtForCallers) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  LockManager manager(OpenSqliteStore(file_), {.call_budget = 1s});
+  const Counters counters(manager, "counters");
+  counters.Insert("a", {{"count", 0}});
+  auto lock = counters.Lock("a");
+  Increment(*lock);
+  FaultyFiles::failing_syncs = 1;
+  EXPECT_THROW(lock.Release(), InDoubtException);
+  EXPECT_THROW(static_cast<void>(counters.Lock("b")), StoreException);
+}
+
+/// It is behind the commit, which is flushed or needs no flush, and takes earlier ones along.
+TEST_F(SqliteCommit, AFailedFlushOfACheckpointIsTheEndOfTheOpenFile) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  Client client(file_);
+  client.Insert("1");
+  FaultyFiles::failing_syncs = 1;
+  AcquireOp held = client.Acquire("1");
+  for (int i = 0; i < 3'000 && FaultyFiles::failing_syncs == 1; ++i) {
+    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+    ASSERT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
+  }
+  ASSERT_EQ(FaultyFiles::failing_syncs, 0);
+  const RenewOp refused = client.Renew("1", held.request.grant.lock_id);
+  ASSERT_EQ(refused.status, OpStatus::kFailed);
+  EXPECT_EQ(refused.detail->code, Errc::kRefused);
 }
 
 /// SQLite drops the transaction, as with a full disk; but it says the same of a disk that fails.
@@ -135,7 +181,7 @@ TEST_F(SqliteCommit, ASearchThatBreaksOffIsAFailure) {
 TEST_F(SqliteCommit, RenewalsAfterAFailedCommitAreStillRight) {
   Client client(file_);
   const AcquireOp held = client.Create("1");
-  FaultyFiles::failing_syncs = 1;
+  FaultyFiles::FailCommit();
   EXPECT_NE(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kLost);
   EXPECT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
@@ -146,7 +192,7 @@ TEST_F(SqliteCommit, ARenewalWhoseCommitFailedChangesNothing) {
   Client client(file_);
   const AcquireOp held = client.Create("1");
   for (int i = 0; i < 2; ++i) {
-    FaultyFiles::failing_syncs = 1;
+    FaultyFiles::FailCommit();
     EXPECT_EQ(client.Renew("1", held.request.grant.lock_id, 1h).status, OpStatus::kInDoubt);
     EXPECT_LE(client.Read("1").result.remaining, 30s);
     EXPECT_EQ(client.Renew("1", held.request.grant.lock_id).status, OpStatus::kDone);
@@ -178,11 +224,11 @@ TEST_F(SqliteCommit, WhatTookPlaceAllTheSameIsDoubt) {
 
 TEST_F(SqliteCommit, AnOptimisticWriteWhoseCommitFailedIsNotThere) {
   Client client(file_);
-  FaultyFiles::failing_syncs = 1;
+  FaultyFiles::FailCommit();
   EXPECT_EQ(client.Insert("1").status, OpStatus::kInDoubt);
   EXPECT_EQ(client.Read("1").status, OpStatus::kMissing);
   client.Insert("1");
-  FaultyFiles::failing_syncs = 1;
+  FaultyFiles::FailCommit();
   EXPECT_EQ(Erase(client, "1").status, OpStatus::kInDoubt);
   EXPECT_EQ(client.Read("1").status, OpStatus::kDone);
   EXPECT_EQ(Erase(client, "1").status, OpStatus::kDone);
@@ -215,14 +261,13 @@ TEST_F(SqliteCommit, TheOutcomeOfATransactionIsThatOfAllItsDocuments) {
   const auto expect = [&](OpStatus status, bool stored) {
     client.store().Commit(commit, kBudget);
     for (const StoreOp* const op : ops) EXPECT_EQ(op->status, status) << Why(*op);
-    FaultyFiles::failing_syncs = 0;
     EXPECT_EQ(client.Read(fresh).status, stored ? OpStatus::kDone : OpStatus::kMissing);
     EXPECT_EQ(client.Read(other).status, stored ? OpStatus::kDone : OpStatus::kMissing);
     EXPECT_EQ(client.Read(held_key).result.locked, !stored);
   };
   FaultyFiles::failing_writes = 1;
   expect(OpStatus::kFailed, false);
-  FaultyFiles::failing_syncs = 1;
+  FaultyFiles::FailCommit();
   expect(OpStatus::kInDoubt, false);
   lying_commits_.Next(1);
   expect(OpStatus::kInDoubt, true);

@@ -10,6 +10,11 @@ namespace doclock::sqlite_test {
 class FaultyFiles {
  public:
   FaultyFiles();
+  /// The next commit fails half-way, and may be found in the log after a crash.
+  static void FailCommit() {
+    write_error = SQLITE_IOERR_WRITE;
+    failing_writes = 1;
+  }
   FaultyFiles(const FaultyFiles&) = delete;
   FaultyFiles& operator=(const FaultyFiles&) = delete;
   ~FaultyFiles();

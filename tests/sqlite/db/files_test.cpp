@@ -264,7 +264,7 @@ TEST_F(SqliteFiles, AForeignWriterAtOpeningIsNamed) {
 }
 
 TEST_F(SqliteFiles, AShareThatDoesNotFitIsNotTold) {
-  Client client(file_, {.sync = SqliteSync::kOff, .max_pages = 60});
+  Client client(file_, {.sync = SqliteSync::kNormal, .max_pages = 60});
   Client others(file_);
   ASSERT_EQ(client.Share("one").status, OpStatus::kDone);
   const std::string page = R"({"text":")" + std::string(4000, 'x') + R"("})";
@@ -281,7 +281,7 @@ TEST_F(SqliteFiles, AShareThatDoesNotFitIsNotTold) {
 }
 
 TEST_F(SqliteFiles, AFullDiskFailsWhatDoesNotFitAndNothingElse) {
-  Client client(file_, {.sync = SqliteSync::kOff, .max_pages = 60});
+  Client client(file_, {.sync = SqliteSync::kNormal, .max_pages = 60});
   client.Insert("small", R"({"text":"small"})");
   const std::string large = R"({"text":")" + std::string(400'000, 'x') + R"("})";
 

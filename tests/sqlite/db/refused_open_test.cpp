@@ -144,6 +144,28 @@ TEST_F(SqliteRefusedOpen, AHolderThatIsKilledLeavesEverything) {
   }
 }
 
+TEST_F(SqliteRefusedOpen, AStoreThatNeverFlushesIsRefusedBesideOthers) {
+  const auto refusal = [this](SqliteSync sync) -> std::string {
+    try {
+      Client(file_, {.sync = sync});
+      return "";
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.code(), Errc::kRefused);
+      return error.what();
+    }
+  };
+  for (const SqliteSync first : {SqliteSync::kFull, SqliteSync::kNormal, SqliteSync::kOff}) {
+    const Client client(file_, {.sync = first});
+    for (const SqliteSync other : {SqliteSync::kFull, SqliteSync::kNormal, SqliteSync::kOff}) {
+      const bool differs = (first == SqliteSync::kOff) != (other == SqliteSync::kOff);
+      EXPECT_EQ(refusal(other).find("is open elsewhere with sync=") != std::string::npos, differs);
+    }
+    SqliteStoreOptions to_look{.sync = SqliteSync::kFull};
+    to_look.create = to_look.complete = false;
+    EXPECT_NO_THROW(OpenSqliteStore(file_, to_look));
+  }
+}
+
 TEST_F(SqliteRefusedOpen, AForeignDatabaseThatIsInUseIsOpened) {
   RawDatabase foreign(file_);
   foreign.Run("PRAGMA journal_mode=WAL; CREATE TABLE mine(a); INSERT INTO mine VALUES(1)");

@@ -48,7 +48,7 @@ int Share(const Arguments& arguments) {
 /// one transaction, until it is killed.
 int Transfer(const Arguments& arguments) {
   using nlohmann::json;
-  LockManager manager(OpenSqliteStore(arguments.at(1), {.sync = SqliteSync::kOff}));
+  LockManager manager(OpenSqliteStore(arguments.at(1), {.sync = SqliteSync::kNormal}));
   const LockingRepository<json> accounts(manager, "accounts"), outbox(manager, "outbox");
   Tell("ready");
   for (;;) {
@@ -62,7 +62,7 @@ int Transfer(const Arguments& arguments) {
 
 /// crowd <database> <key> <limit> <n>: see test::Crowd.
 int Crowd(const Arguments& arguments) {
-  Client client(arguments.at(1), {.sync = SqliteSync::kOff});
+  Client client(arguments.at(1), {.sync = SqliteSync::kNormal});
   const std::string& key = arguments.at(2);
   const int limit = std::stoi(arguments.at(3));
   return test::Crowd(
@@ -220,7 +220,7 @@ int Open(const Arguments& arguments) {
 
 /// fill <database> <n>: inserts the documents 0 to n-1, and keeps the store open until told.
 int Fill(const Arguments& arguments) {
-  Client client(arguments.at(1), {.sync = SqliteSync::kOff});
+  Client client(arguments.at(1), {.sync = SqliteSync::kNormal});
   for (int i = 0; i < std::stoi(arguments.at(2)); ++i) {
     if (client.Insert(std::to_string(i)).status != OpStatus::kDone) return 3;
   }
@@ -235,7 +235,7 @@ int Reopen(const Arguments& arguments) {
   NextOrder();
   for (int i = 0; i < std::stoi(arguments.at(2)); ++i) {
     try {
-      Client client(arguments.at(1), {.sync = SqliteSync::kOff, .busy_timeout = 1min});
+      Client client(arguments.at(1), {.sync = SqliteSync::kNormal, .busy_timeout = 1min});
       const SaveOp op = client.Insert(ToText(NewUuid()));
       if (op.status != OpStatus::kDone) Tell(op.detail ? op.detail->message : "not done");
     } catch (const StoreException& error) {

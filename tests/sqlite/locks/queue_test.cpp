@@ -16,7 +16,7 @@ namespace {
 
 class SqliteQueue : public SqliteTest {
  protected:
-  Client Opened() { return Client(file_, {.sync = SqliteSync::kOff, .clock = clock_}); }
+  Client Opened() { return Client(file_, {.sync = SqliteSync::kNormal, .clock = clock_}); }
   int Waiting() { return client_.Locks().at(0).waiting; }
   std::string Stored() {
     return RawDatabase(file_).Text("SELECT coalesce(lock_queue, '') FROM doclock_l_things");
@@ -77,9 +77,8 @@ TEST_F(SqliteQueue, AFailedCommitLeavesNoEntry) {
   Client client(file_);
   client.Create("1");
   const Uuid waiter = NewUuid();
-  FaultyFiles::failing_syncs = 1;
+  FaultyFiles::FailCommit();
   const AcquireOp refused = client.Wait("1", waiter);
-  FaultyFiles::failing_syncs = 0;
   EXPECT_EQ(refused.status, OpStatus::kInDoubt) << Why(refused);
   EXPECT_FALSE(refused.result.queued);
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kLost);
@@ -92,7 +91,7 @@ TEST_F(SqliteQueue, AWaiterWhoseLeavingWasNotCommittedHasNotLeft) {
   client.Create("1");
   const Uuid waiter = NewUuid();
   client.Wait("1", waiter);
-  FaultyFiles::failing_syncs = 1;
+  FaultyFiles::FailCommit();
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kInDoubt);
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kDone);
 }

@@ -24,7 +24,7 @@ class SqliteShares : public SqliteTest {
   }
 
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
-  Client client_{file_, {.sync = SqliteSync::kOff, .clock = clock_}};
+  Client client_{file_, {.sync = SqliteSync::kNormal, .clock = clock_}};
 };
 
 TEST_F(SqliteShares, NothingIsLeftByWritesThatEndAllShares) {

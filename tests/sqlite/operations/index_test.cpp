@@ -314,7 +314,7 @@ TEST_F(SqliteIndexes, ServeConnectionsThatDoNotTrustTheSchemaByDefault) {
   const auto entry = reinterpret_cast<void (*)()>(extension);
   ASSERT_EQ(sqlite3_auto_extension(entry), SQLITE_OK);
   {
-    Client client(file_);
+    Client client(folder_ / "other.db");
     client.EnsureIndex({.fields = {"a"}});
     EXPECT_EQ(client.Insert("1", R"({"a":1})").status, OpStatus::kDone);
   }

@@ -130,7 +130,7 @@ TEST_F(SqliteFork, AChildOfABusyParentIsRefusedAStoreInsteadOfHanging) {
     std::vector<std::jthread> busy;
     for (int i = 0; i < 2; ++i) {
       busy.emplace_back([&, i] {
-        Client client(file_, {.sync = SqliteSync::kOff});
+        Client client(file_, {.sync = SqliteSync::kNormal});
         while (!stop) client.Release(std::to_string(i), client.Create(std::to_string(i)));
       });
     }

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 TEST(SqliteOutage, AForeignWriterIsNotTakenForALock) {
   const TempFolder folder;
   const auto file = folder.path() / "a.db";
-  LockManager manager(OpenSqliteStore(file, {.sync = SqliteSync::kOff}), {.call_budget = 300ms});
+  LockManager manager(OpenSqliteStore(file, {.sync = SqliteSync::kNormal}), {.call_budget = 300ms});
   const Counters counters(manager, "counters", {.update_retries = 0, .update_wait = 500ms});
   counters.Insert("a", {{"count", 0}});
   RawDatabase foreign(file);
@@ -52,7 +52,7 @@ bool Comes(const std::future<T>& future) {
 TEST(SqliteOutage, ReadsGoOnBesideWritesThatWaitForAForeignWriter) {
   const TempFolder folder;
   const auto file = folder.path() / "a.db";
-  const SqliteStoreOptions patient{.sync = SqliteSync::kOff, .busy_timeout = 1min};
+  const SqliteStoreOptions patient{.sync = SqliteSync::kNormal, .busy_timeout = 1min};
   LockManager manager(OpenSqliteStore(file, patient), {.call_budget = 5min});
   const Counters counters(manager, "counters");
   counters.Insert("a", {{"count", 7}});

@@ -62,7 +62,7 @@ TEST_F(SqliteOwnReads, LoseNoLockToAProgramThatClosesTheFile) {
 TEST_F(SqliteOwnReads, KeepTheWritesOfThatTime) {
   DOCLOCK_NEEDS_COORDINATOR();
   constexpr int kRounds = 10;
-  Client client(file_, {.sync = SqliteSync::kOff});
+  Client client(file_, {.sync = SqliteSync::kNormal});
   std::atomic<bool> over{false};
   std::atomic<int> written{0};
   std::thread writer([&] {

@@ -17,7 +17,7 @@ TEST(SqliteTransactionKill, LeavesAllOfATransactionOrNothing) {
   using nlohmann::json;
   const TempFolder folder;
   const std::filesystem::path file = folder / "accounts.db";
-  LockManager manager(OpenSqliteStore(file, {.sync = SqliteSync::kOff}));
+  LockManager manager(OpenSqliteStore(file, {.sync = SqliteSync::kNormal}));
   const LockingRepository<json> accounts(manager, "accounts"), outbox(manager, "outbox");
   accounts.Insert("a", json({{"amount", 0}}));
   accounts.Insert("b", json({{"amount", 0}}));

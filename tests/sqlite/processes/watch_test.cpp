@@ -61,7 +61,7 @@ class SqliteWatch : public SqliteTest {
 };
 
 TEST_F(SqliteWatch, AHintMayWatchAnotherCollection) {
-  Client client(file_, {.sync = SqliteSync::kOff}), other(file_, {.sync = SqliteSync::kOff});
+  Client client(file_, {.sync = SqliteSync::kNormal}), other(file_, {.sync = SqliteSync::kNormal});
   const auto others = client.store().Open("others", {}, 30s);
   std::unique_ptr<Subscription> second, third;
   std::jthread watcher;  // watches the hinted collection at the same time, which waits for the hint
@@ -80,7 +80,7 @@ TEST_F(SqliteWatch, AHintMayWatchAnotherCollection) {
 }
 
 TEST_F(SqliteWatch, AReleaseInAnotherProcessIsHintedAt) {
-  Client client(file_, {.sync = SqliteSync::kOff});
+  Client client(file_, {.sync = SqliteSync::kNormal});
   const auto watch = client.store().Watch(client.collection(), hints_.Sink());
   Child holder({"hold", file_.string(), "1", "30000", "bound"});
   std::vector<double> microseconds;
@@ -163,7 +163,7 @@ TEST_F(SqliteWatch, NoHintComesAfterTheEndOfASubscription) {
 }
 
 TEST_F(SqliteWatch, ManyReleasesAtOnceLoseNoneOfTheKeys) {
-  Client client(file_, {.sync = SqliteSync::kOff});
+  Client client(file_, {.sync = SqliteSync::kNormal});
   const auto watch = client.store().Watch(client.collection(), hints_.Sink());
   for (int i = 0; i < 600; ++i) {
     hints_.Clear();

@@ -12,7 +12,7 @@ using Counters = LockingRepository<nlohmann::json>;
 
 /// By a store and a manager of its own.
 inline Counters OpenCounters(const std::filesystem::path& file) {
-  LockManager manager(OpenSqliteStore(file, {.sync = SqliteSync::kOff}));
+  LockManager manager(OpenSqliteStore(file, {.sync = SqliteSync::kNormal}));
   return {std::move(manager),
           "counters",
           {.update_retries = 3, .update_wait = std::chrono::minutes(10)}};

@@ -10,9 +10,11 @@ class NullCoordinator final : public ProcessCoordinator {
   void Leave() noexcept override {}
   [[nodiscard]] std::string Occupant() const override { return {}; }
   [[nodiscard]] Crowd Stores() const noexcept override { return {}; }
-  /// It cannot see whether others have it open.
-  [[nodiscard]] bool NeedsEra() const noexcept override { return false; }
-  void BeganEra() noexcept override {}
+  [[nodiscard]] std::optional<bool> Flushes() const noexcept override { return std::nullopt; }
+  void BeganEra(bool) noexcept override {}
+  /// Each commit is flushed: only the one that failed is missing, and the next one replaces it.
+  void NoteFailedFlush() noexcept override {}
+  [[nodiscard]] bool HasFailedFlush() const noexcept override { return false; }
   [[nodiscard]] std::int64_t slot() const noexcept override { return 0; }
   [[nodiscard]] Liveness Look(std::int64_t) const noexcept override { return Liveness::kUnknown; }
   [[nodiscard]] bool has_notifications() const noexcept override { return false; }

@@ -205,6 +205,8 @@ void CoordinatorFile::Make() {
   page_->queue.Initialise();
   page_->main.Initialise();
   page_->magic.store(CoordinatorPage::kMagic, std::memory_order_release);
+  // A power cut must not take the id: by it the slots in the database are known to be dead.
+  if (known_id == 0 && ::fsync(file_) != 0) Throw("cannot flush it", errno);
 }
 
 void CoordinatorFile::Map() {

@@ -60,7 +60,9 @@ struct CoordinatorPage {
   alignas(64) SharedMutex main;        ///< Held while writing.
   std::atomic<std::uint64_t> turn;     ///< How often `main` was taken through the queue.
   std::atomic<std::int64_t> occupant;  ///< The process that has `main`.
-  std::atomic<std::uint32_t> has_era;  ///< 1: an era has begun since the page was made.
+  /// 0: none has begun since the page was made; 1: by a store that flushes; 2: by one with kOff.
+  std::atomic<std::uint32_t> era;
+  std::atomic<std::uint32_t> flush_failed;  ///< 1: a flush has failed since the page was made.
 
   alignas(64) std::atomic<std::uint32_t> position;  ///< Notifications so far; a futex.
   std::atomic<std::int32_t> watchers;               ///< The watchers of all stores.

@@ -60,9 +60,19 @@ ProcessCoordinator::Crowd SharedCoordinator::Stores() const noexcept {
 }
 
 /// The first store to open the file makes the page anew.
-bool SharedCoordinator::NeedsEra() const noexcept { return file_.page().has_era.load() == 0; }
+std::optional<bool> SharedCoordinator::Flushes() const noexcept {
+  const std::uint32_t era = file_.page().era.load();
+  if (era == 0) return std::nullopt;
+  return era == 1;
+}
 
-void SharedCoordinator::BeganEra() noexcept { file_.page().has_era.store(1); }
+void SharedCoordinator::BeganEra(bool flushes) noexcept { file_.page().era.store(flushes ? 1 : 2); }
+
+void SharedCoordinator::NoteFailedFlush() noexcept { file_.page().flush_failed.store(1); }
+
+bool SharedCoordinator::HasFailedFlush() const noexcept {
+  return file_.page().flush_failed.load() != 0;
+}
 
 bool SharedCoordinator::Enter(Deadline deadline) noexcept {
   if (!EnterAgain() && !EnterInTurn(deadline)) return false;

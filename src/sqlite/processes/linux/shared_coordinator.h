@@ -26,8 +26,10 @@ class SharedCoordinator final : public ProcessCoordinator {
   [[nodiscard]] std::string Occupant() const override;
 
   [[nodiscard]] Crowd Stores() const noexcept override;
-  [[nodiscard]] bool NeedsEra() const noexcept override;
-  void BeganEra() noexcept override;
+  [[nodiscard]] std::optional<bool> Flushes() const noexcept override;
+  void BeganEra(bool flushes) noexcept override;
+  void NoteFailedFlush() noexcept override;
+  [[nodiscard]] bool HasFailedFlush() const noexcept override;
   [[nodiscard]] std::int64_t slot() const noexcept override { return file_.slot(); }
   [[nodiscard]] Liveness Look(std::int64_t slot) const noexcept override;
 
