@@ -6,7 +6,7 @@
 
 #include "mongodb/admin/scan_locks.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/lock_fields.h"
+#include "mongodb/layouts/body_change.h"
 #include "mongodb/protocol/lock_change.h"
 #include "mongodb/protocol/write_command.h"
 #include "mongodb/query/query.h"
@@ -18,9 +18,31 @@ using std::chrono::milliseconds;
 
 namespace {
 
-Verb VerbOf(const Document& document) noexcept {
-  if (document.decision.erased) return Verb::kDelete;
-  return document.loaded.entry == nullptr ? Verb::kInsert : Verb::kUpdate;
+/// Operation times are counted from the beginning of 2020, so that they fit into 63 bits for long.
+constexpr std::int64_t kTokenEpoch = 1'577'836'800;
+
+/// Rises with every write that the replica set has acknowledged. @throws StoreException if the
+/// answer has none
+std::int64_t OperationTime(const Reply& reply) {
+  bson_iter_t at;
+  if (!FindField(reply.doc(), "operationTime", at) || !BSON_ITER_HOLDS_TIMESTAMP(&at)) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: MongoDB: the answer of the server has no operation time, which "
+                         "makes the fence in a collection with a layout");
+  }
+  std::uint32_t seconds = 0, increment = 0;
+  bson_iter_timestamp(&at, &seconds, &increment);
+  return std::max<std::int64_t>(seconds - kTokenEpoch, 0) << 32 | increment;
+}
+
+/// The version of another library's lock, for the rules: they grant at the next one. Where a
+/// document has none, it is the holder's own count.
+std::int64_t VersionOf(const Document& document, std::int64_t stored, const Reply& reply) {
+  const bool has_bodies = document.asked.collection->has_bodies();
+  if (has_bodies && document.asked.expected != kAnyVersion) return document.asked.expected;
+  // Between the grants before this look and those that come.
+  const bool by_time = has_bodies || document.asked.acquires;
+  return by_time ? std::max(stored, OperationTime(reply) - 1) : stored;
 }
 
 /// The server bounds its waits for a document and the write by one time, and a majority takes some.
@@ -37,10 +59,10 @@ struct MongodbUnit::Writes {
   Array statements{};
   std::uint32_t bytes = 0;
 
-  [[nodiscard]] bool HasRoomFor(const Document& document, const Doc& statement) const noexcept {
-    return verb == VerbOf(document) &&
+  [[nodiscard]] bool HasRoomFor(const Document& document, const Statement& statement) const {
+    return verb == statement.verb &&
            documents.front()->asked.collection == document.asked.collection &&
-           bytes + statement.get()->len <= kMostCommandBytes;
+           bytes + statement.doc.get()->len <= kMostCommandBytes;
   }
 };
 
@@ -62,9 +84,12 @@ void MongodbUnit::Load(std::span<Document> documents) {
 
 void MongodbUnit::LoadSome(std::span<Document> documents) {
   const Collection& collection = *documents.front().asked.collection;
-  const bool whole = std::any_of(documents.begin(), documents.end(), [](const Document& document) {
-    return !document.asked.lock_only;
-  });
+  const bool is_theirs = LayoutOf(collection) != nullptr;
+  if (is_theirs && moment_) RefuseFeature(collection, "joint reads");
+  if (is_theirs && documents.front().asked.acquires) return LoadForAttempt(documents.front());
+  const bool whole =
+      is_theirs || std::any_of(documents.begin(), documents.end(),
+                               [](const Document& document) { return !document.asked.lock_only; });
   std::vector<const Key*> keys;
   for (const Document& document : documents) keys.push_back(document.asked.key);
   Reply reply;
@@ -72,12 +97,7 @@ void MongodbUnit::LoadSome(std::span<Document> documents) {
   const bool complete = operations_.Look(
       collection, keys, {.whole = whole, .moment = moment_ ? &*moment_ : nullptr},
       [&](std::size_t place, Operations::Shown&& shown) {
-        const Loaded& loaded = Keep(std::move(shown), collection, whole);
-        Document& document = documents[place];
-        document.loaded.malformed = loaded.stored.malformed();
-        document.loaded.bad_part =
-            document.loaded.malformed ? loaded.stored.bad_field.c_str() : nullptr;
-        document.loaded.entry = document.loaded.malformed ? nullptr : &loaded;
+        Keep(documents[place], std::move(shown), whole, reply);
       },
       reply);
   spoilt_ = reply.outcome == Outcome::kRefused;  // by the rights to one of several collections
@@ -85,18 +105,56 @@ void MongodbUnit::LoadSome(std::span<Document> documents) {
   if (!complete) throw StoreException(Errc::kUnavailable, "doclock: MongoDB: a look was not ended");
 }
 
-const MongodbUnit::Loaded& MongodbUnit::Keep(Operations::Shown&& shown,
-                                             const Collection& collection, bool whole) {
+void MongodbUnit::LoadForAttempt(Document& document) {
+  const Collection& collection = *document.asked.collection;
+  const Layout& layout = *LayoutOf(collection);
+  const bool makes = !collection.has_bodies();
+  Doc command, sight;
+  command.Add("findAndModify", std::string_view(collection.name()));
+  command.Add("query", ByKey(layout, *document.asked.key));
+  layout.AddLook(command);
+  sight.Add("_id", 0).Add("doc", "$$ROOT").Add("now", "$$NOW");
+  command.Add("upsert", makes).Add("new", true).Add("fields", sight);
+  Reply reply;
+  operations_.Write(command, reply);
+  if (reply.outcome == Outcome::kDoubt) {
+    // At most a document whose lock is free was made.
+    throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + reply.text);
+  }
+  if (reply.is_duplicate()) throw locking::Raced();  // two that made the document
+  Check(reply);
+  bson_t value, doc;
+  bson_iter_t at;
+  if (!makes && !reply.Document("value", value)) return;  // it is missing
+  if (!reply.Document("value", value) || !FindDocument(value, "doc", doc) ||
+      !FindField(value, "now", at)) {
+    throw StoreException(Errc::kUnavailable, "doclock: MongoDB: a look showed no document");
+  }
+  const std::int64_t now = bson_iter_date_time(&at);
+  Keep(document, {ReadLock(doc, collection, now), doc, now}, true, reply);
+}
+
+void MongodbUnit::Keep(Document& document, Operations::Shown&& shown, bool whole,
+                       const Reply& reply) {
   Loaded& loaded = loaded_.emplace_back();
   loaded.stored = std::move(shown.lock);
-  if (loaded.stored.malformed()) return loaded;
+  document.loaded.malformed = loaded.stored.malformed();
+  if (document.loaded.malformed) {
+    document.loaded.bad_part = loaded.stored.bad_field.c_str();
+    return;
+  }
+  const Collection& collection = *document.asked.collection;
+  if (LayoutOf(collection) != nullptr) {
+    loaded.stored.version = VersionOf(document, loaded.stored.version, reply);
+  }
   loaded.lock = loaded.stored;
-  if (whole) loaded.body = Body::FromJson(ReadBody(shown.doc, collection.fields()));
-  return loaded;
+  if (whole) loaded.body = ReadBodyOf(shown.doc, collection);
+  document.loaded.entry = &loaded;
 }
 
 void MongodbUnit::Scan(Collection& collection, const Filter& filter,
                        const std::function<bool(QueryRow&&)>& visit) {
+  if (LayoutOf(collection) != nullptr) RefuseFeature(collection, "searches");
   Query(server_, collection, filter, visit, Until(deadline_));
 }
 
@@ -119,36 +177,51 @@ void MongodbUnit::SeeOneMoment() {
   moment_.emplace();
 }
 
+Statement MongodbUnit::StatementFor(const Document& document) {
+  const Collection& collection = *document.asked.collection;
+  const Key& key = *document.asked.key;
+  const locking::Decision& decision = document.decision;
+  const auto& [lock, body] = *decision.entry;
+  if (document.loaded.entry == nullptr) {
+    return {Verb::kInsert, NewDocument(collection, key, body, lock.born, lock.released)};
+  }
+  const auto& was = static_cast<const Loaded&>(*document.loaded.entry);
+  const Body& base = decision.base != nullptr ? *decision.base : was.body;
+  if (const Layout* const layout = LayoutOf(collection)) {
+    const bson_t& seen = *was.stored.seen.get();
+    Statement change = layout->Change(key, seen, was.stored, lock);
+    if (collection.has_bodies() && !body.IsSameAs(was.body)) {
+      change.doc =
+          WithBody(change.doc, seen, *layout->beside_body(), TreeForBson(body), base.json());
+    }
+    return change;
+  }
+  return {decision.erased ? Verb::kDelete : Verb::kUpdate,
+          StatementOf({.collection = collection,
+                       .key = key,
+                       .was = was.stored,
+                       .now = lock,
+                       .body = body,
+                       .base = base,
+                       .erases = decision.erased})};
+}
+
 void MongodbUnit::Commit(std::span<Document> documents) {
-  const auto of_loaded = [](const Document& document) {
-    const auto& loaded = static_cast<const Loaded&>(*document.loaded.entry);
-    const locking::Decision& decision = document.decision;
-    return LockChange{.collection = *document.asked.collection,
-                      .key = *document.asked.key,
-                      .was = loaded.stored,
-                      .now = decision.entry->lock,
-                      .body = decision.entry->body,
-                      .base = decision.base != nullptr ? *decision.base : loaded.body,
-                      .erases = decision.erased};
-  };
   std::vector<Writes> commands;
   spoilt_ = true;  // if a body cannot be put into BSON
   for (Document& document : documents) {
     if (!document.IsDecided()) continue;
-    const auto& [lock, body] = *document.decision.entry;
-    Doc statement = document.loaded.entry != nullptr
-                        ? StatementOf(of_loaded(document))
-                        : NewDocument(*document.asked.collection, *document.asked.key, body,
-                                      lock.born, lock.released);
+    const Statement statement = StatementFor(document);
     if (commands.empty() || !commands.back().HasRoomFor(document, statement)) {
-      commands.push_back({VerbOf(document)});
+      commands.push_back({statement.verb});
     }
     Writes& writes = commands.back();
     writes.documents.push_back(&document);
-    writes.verb == Verb::kUpdate
-        ? writes.statements.Add(Told(statement, *document.asked.collection))
-        : writes.statements.Add(statement);
-    writes.bytes += statement.get()->len;
+    const Collection& collection = *document.asked.collection;
+    statement.verb == Verb::kUpdate&& LayoutOf(collection) == nullptr
+        ? writes.statements.Add(Told(statement.doc, collection))
+        : writes.statements.Add(statement.doc);
+    writes.bytes += statement.doc.get()->len;
   }
   spoilt_ = false;
   // A foreign transaction may hold one of several documents: then there is time for the others.
@@ -164,7 +237,8 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
       CommandOf(writes.verb, *writes.documents.front()->asked.collection, writes.statements, false);
   Reply reply;
   operations_.Within(limit).Write(command, reply);
-  reply.Fits(writes.documents.size(), writes.verb != Verb::kDelete);
+  const bool is_theirs = LayoutOf(*writes.documents.front()->asked.collection) != nullptr;
+  reply.Fits(writes.documents.size(), writes.verb != Verb::kDelete && !is_theirs);
   const bool several = writes.documents.size() > 1;
   // The command has ended.
   const bool stopped = several && reply.ran_out_of_time();
@@ -184,7 +258,9 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
     if (writes.verb == Verb::kDelete) {
       deleted.push_back(&document);
     } else {
-      outcome.raced = reply.HasOwnError(i);  // it has met nothing, or a document
+      // It has met nothing, or a document. Of another library's the server does not tell which:
+      // what was stored may be stored again.
+      outcome.raced = reply.HasOwnError(i) || !reply.AccountsFor(writes.documents.size());
       outcome.status = outcome.raced ? OpStatus::kPending : OpStatus::kDone;
     }
   }
@@ -226,11 +302,12 @@ void MongodbUnit::JudgeStopped(std::span<Document* const> documents) {
 }
 
 void MongodbUnit::JudgeDeletes(std::span<Document* const> documents, std::int64_t done) {
-  const auto told =
-      operations_.JudgeDeletes(*documents.front()->asked.collection, KeysOf(documents), done, {},
-                               [&](std::size_t place, const Operations::Shown& shown) {
-                                 return IsUnmoved(*documents[place], shown);
-                               });
+  const auto told = operations_.JudgeDeletes(
+      *documents.front()->asked.collection, KeysOf(documents), done, {},
+      [&](std::size_t place, const Operations::Shown& shown) {
+        const Document& document = *documents[place];
+        return LayoutOf(*document.asked.collection) != nullptr || IsUnmoved(document, shown);
+      });
   for (std::size_t i = 0; i < documents.size(); ++i) {
     if (!told[i]) {
       Doubt(*documents[i]);

@@ -8,13 +8,14 @@
 #include <string>
 
 #include "locking/database.h"
+#include "mongodb/layouts/layout.h"
 #include "mongodb/operations/operations.h"
 
 namespace doclock::mongodb {
 
 /// A unit without a transaction: it reads, and the statement that stores a document says what it
-/// rests on. It stores no renewals and no shares (LockChange). Documents of one collection that
-/// are decided by one verb go in one command, each by itself.
+/// rests on. Of doclock's own documents it stores no renewals and no shares (LockChange). Documents
+/// of one collection that are decided by one verb go in one command, each by itself.
 class MongodbUnit final : public locking::Unit {
  public:
   MongodbUnit(Server& server, Deadline deadline);
@@ -36,10 +37,15 @@ class MongodbUnit final : public locking::Unit {
   struct Loaded : locking::Entry {
     StoredLock stored;
   };
-  /// Keeps a document that the view shows.
-  const Loaded& Keep(Operations::Shown&& shown, const Collection& collection, bool whole);
+  /// Keeps a document that was found. @param reply the answer that shows it
+  void Keep(locking::Document& document, Operations::Shown&& shown, bool whole, const Reply& reply);
+  /// The look of an attempt at another library's lock: see Layout. It changes nothing if the
+  /// document is there.
+  void LoadForAttempt(locking::Document& document);
   /// Documents of one collection.
   void LoadSome(std::span<locking::Document> documents);
+  /// What stores the decision.
+  static Statement StatementFor(const locking::Document& document);
   /// What one command stores.
   struct Writes;
   /// Sends them, and settles each. @param is_only is nothing else sent? Then an error that has kept

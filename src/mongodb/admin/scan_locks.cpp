@@ -8,6 +8,8 @@
 
 #include "document/values/base64.h"
 #include "mongodb/bson/lock_fields.h"
+#include "mongodb/bson/uuids.h"
+#include "mongodb/layouts/layout_parts.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
 
@@ -249,10 +251,69 @@ std::string ByLockId(Operations& operations, const Collection& collection, const
   return OfOneId(operations, collection, query, {Cursor::Kind::kWithin, std::move(next)}, visit);
 }
 
+/// Locks of another library, in the order of their names.
+std::string OfLayout(Operations& operations, const Collection& collection, const Layout& layout,
+                     const LockQuery& query, const std::string& after, const LockVisitor& visit) {
+  const char* const name = layout.key_field();
+  // Other keys, as legacy UUIDs, are no names of locks.
+  const LockFieldNames* const beside_body = layout.beside_body();
+  const char* const past = after.empty() ? "$gte" : "$gt";
+  Doc names;
+  if (beside_body == nullptr) {
+    names.Add("$type", "string").Add(past, after);
+  } else {
+    names.Add(past, UuidIn(after).value_or(LowestUuid())).Add("$lte", HighestUuid());
+  }
+  Doc filter = query.key ? ByKey(layout, *query.key) : Doc::Of(name, names);
+  if (beside_body != nullptr && !query.unheld) filter.Add(beside_body->id, Doc::OfNull("$ne"));
+  Doc shown = Doc::Of("_id", 0);
+  shown.Add("doc", "$$ROOT").Add(kServerTime, "$$NOW");
+  Doc command = Doc::Of("find", std::string_view(collection.name()));
+  command.Add("filter", filter).Add("projection", shown).Add("sort", Doc::Of(name, 1));
+  command.Add("limit", kRowsPerPage).Add("batchSize", kRowsPerPage + 1);
+  command.Add("readConcern", Doc::Of("level", "majority"));
+  Reply reply;
+  operations.Read(command, reply);
+  if (reply.code == kNamespaceNotFound) return {};
+  Check(reply);
+  // Large documents fill an answer before the page is full.
+  bool more = reply.cursor_id() != 0;
+  if (more) operations.Forget(collection, reply.cursor_id());
+  std::int64_t rows = 0;
+  std::string last;
+  reply.ForEachInBatch([&](const bson_t& row) {
+    bson_t doc;
+    bson_iter_t now, id;
+    more = ++rows == kRowsPerPage || more;
+    if (!FindDocument(row, "doc", doc) || !FindField(row, kServerTime, now) ||
+        !FindField(doc, name, id)) {
+      return true;
+    }
+    locking::Candidate candidate;
+    const bool is_key = ReadKey(id, candidate.key);
+    last = beside_body != nullptr ? candidate.key.ToString() : TextAt(doc, name);
+    if (!is_key) return true;  // a name longer than keys may be
+    candidate.has_body = beside_body != nullptr;
+    std::string bad_field;
+    candidate.lock = layout.Read(doc, bson_iter_date_time(&now), bad_field);
+    candidate.malformed = !bad_field.empty();
+    if (candidate.malformed) {
+      candidate.why_malformed = bad_field + " is not what " + layout.library() + " writes";
+    }
+    const bool goes_on = visit(std::move(candidate));
+    more = more || !goes_on;
+    return goes_on;
+  });
+  return more ? last : std::string();
+}
+
 }  // namespace
 
 std::string ScanLocks(Operations& operations, const Collection& collection, const LockScan& query,
                       const std::string& after, const LockVisitor& visit) {
+  if (const Layout* const layout = LayoutOf(collection)) {
+    return OfLayout(operations, collection, *layout, query, after, visit);
+  }
   const Cursor cursor = CursorOf(after);
   if (query.unheld || query.key) return ByKey(operations, collection, query, cursor, visit);
   if (cursor.kind == Cursor::Kind::kWithin) {

@@ -330,9 +330,6 @@ class MongoLockLayout final : public Layout {
 
 }  // namespace
 
-const Layout& MongoLock() {
-  static const Layout& layout = *new MongoLockLayout;  // see Known()
-  return layout;
-}
+std::unique_ptr<const Layout> MongoLock() { return std::make_unique<MongoLockLayout>(); }
 
 }  // namespace doclock::mongodb

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mongodb/bson/body_codec.h"
+#include "mongodb/layouts/layout.h"
 #include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
@@ -24,9 +25,11 @@ AcquireOp& AsAcquire(StoreOp& op) { return static_cast<AcquireOp&>(op); }
 WriteOp& AsWrite(StoreOp& op) { return static_cast<WriteOp&>(op); }
 SaveOp& AsSave(StoreOp& op) { return static_cast<SaveOp&>(op); }
 
+bool IsTheirs(const StoreOp& op) { return LayoutOf(*op.collection) != nullptr; }
+
 /// Was it sent as a release that matches only where there is no queue?
 bool MayHaveMetQueue(const StoreOp& op) {
-  if (op.kind != OpKind::kWrite) return false;
+  if (op.kind != OpKind::kWrite || IsTheirs(op)) return false;
   const auto& write = static_cast<const WriteOp&>(op);
   return IsPlainRelease(write) && ReleaseToOf(write) == ReleaseTo::kNobody;
 }
@@ -58,7 +61,7 @@ void Batch::Run(std::span<const rules::PlainOp> ops) {
     Statement statement;
     statement.op = plain.op;
     if (Build(statement)) {
-      by_verb[static_cast<std::size_t>(VerbOf(*plain.op))].push_back(std::move(statement));
+      by_verb[static_cast<std::size_t>(statement.verb)].push_back(std::move(statement));
     }
   }
   for (const Verb verb : {Verb::kUpdate, Verb::kDelete, Verb::kInsert}) {
@@ -79,13 +82,14 @@ void Batch::Alone(StoreOp& op) {
   }
   Statements one(1);
   one.front().op = &op;
-  if (Build(one.front())) Send(VerbOf(op), std::move(one), Share(4));
+  if (Build(one.front())) Send(one.front().verb, std::move(one), Share(4));
 }
 
 /// Operations that need more than one statement, or an answer that a statement among others does
 /// not get.
 bool Batch::NeedsOwnCommand(const rules::PlainOp& plain) const {
   using rules::Plain;
+  if (IsTheirs(*plain.op)) return false;
   switch (plain.kind) {
     case Plain::kTakeFree:
       return is_single_;  // its answer shows the document
@@ -110,6 +114,11 @@ bool Batch::NeedsOwnCommand(const rules::PlainOp& plain) const {
 
 bool Batch::Build(Statement& statement) const {
   StoreOp& op = *statement.op;
+  if (const Layout* const layout = LayoutOf(*op.collection)) {
+    static_cast<mongodb::Statement&>(statement) = layout->Release(AsWrite(op));
+    return true;
+  }
+  statement.verb = VerbOf(op);
   try {
     if (op.kind == OpKind::kAcquire) {
       AcquireOp& acquire = AsAcquire(op);
@@ -162,15 +171,16 @@ void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
   if (single && statements.front().op->kind == OpKind::kAcquire) {
     return Alone(*statements.front().op);
   }
+  const bool tells_each = verb != Verb::kDelete && !IsTheirs(*statements.front().op);
   Array docs;
   for (const Statement& statement : statements) {
-    verb == Verb::kUpdate ? docs.Add(Told(statement.doc, *statement.op->collection))
-                          : docs.Add(statement.doc);
+    tells_each&& verb == Verb::kUpdate ? docs.Add(Told(statement.doc, *statement.op->collection))
+                                       : docs.Add(statement.doc);
   }
   Doc command = CommandOf(verb, *statements.front().op->collection, docs, false);
   Reply reply;
   operations_.Within(limit).Write(command, reply);
-  reply.Fits(statements.size(), verb != Verb::kDelete);
+  reply.Fits(statements.size(), tells_each);
   if (!single && (reply.ran_out_of_time() || reply.outcome == Outcome::kRefused)) {
     return Recover(verb, std::move(statements), reply);
   }
@@ -272,12 +282,18 @@ void Batch::Judge(Verb verb, Statements statements, const Reply& reply) {
     return true;
   });
   const bool single = statements.size() == 1;
+  const bool tells_each = reply.AccountsFor(statements.size());  // not of another library's
   Statements again, granted, others;
   for (std::size_t i = 0; i < statements.size(); ++i) {
     Statement& statement = statements[i];
     StoreOp& op = *statement.op;
     if (Operations::Settled(op, reply.Of(i))) continue;
-    const bool is_done = !reply.HasOwnError(i);  // else it has met nothing, or a document
+    if (!tells_each && reply.Integer("n") > 0) {
+      op.Doubt("some locks were lost, and the server does not tell which");
+      continue;
+    }
+    // Else it has met nothing, or a document.
+    const bool is_done = tells_each && !reply.HasOwnError(i);
     if (op.kind == OpKind::kAcquire && !made[i]) {
       (is_done ? granted : others).push_back(std::move(statement));
     } else if (is_done) {
@@ -323,7 +339,10 @@ void Batch::SettleDone(Statement& statement, bool created) {
   op.status = OpStatus::kDone;
   if (op.kind == OpKind::kAcquire) return SettleAcquire(statement, created);
   if (op.kind == OpKind::kWrite) {
-    AsWrite(op).result.version = AsWrite(op).request.expected + 1;
+    WriteOp& write = AsWrite(op);
+    write.result.version = !IsTheirs(op)                           ? write.request.expected + 1
+                           : write.request.expected == kAnyVersion ? 0
+                                                                   : write.request.expected;
     return;
   }
   SaveOp& save = AsSave(op);

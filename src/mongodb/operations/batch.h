@@ -28,9 +28,8 @@ class Batch {
     Body body;  ///< Of a document whose lock an acquire of this batch has got.
   };
   /// A statement, and its outcome.
-  struct Statement {
+  struct Statement : mongodb::Statement {
     StoreOp* op = nullptr;
-    Doc doc;      ///< As the command takes it.
     Uuid born{};  ///< Of a document that it makes.
     std::optional<Sight> sight;
   };

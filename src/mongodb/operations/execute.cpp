@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "mongodb/layouts/layout.h"
 #include "mongodb/operations/batch.h"
 #include "mongodb/operations/operations.h"
 
@@ -48,6 +49,7 @@ void RunPlain(Server& server, const ClockWatch& clocks, std::span<const rules::P
   for (const rules::PlainOp& plain : ops) {
     StoreOp& op = *plain.op;
     if (FailIfTooShort(op, clocks)) continue;
+    if (LayoutOf(*op.collection) != nullptr && !NeedsNoLook(plain.kind)) continue;
     if (op.kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(op);
       renewals[{op.collection, renewal.request.ttl, renewal.request.mode}].push_back(&renewal);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "mongodb/bson/lock_fields.h"
+#include "mongodb/layouts/layout.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/write_command.h"
 
@@ -13,11 +14,17 @@ namespace {
 /// How much longer than the rest of a call a missing answer may take.
 constexpr std::chrono::milliseconds kOvertime{1000};
 
+const char* KeyFieldOf(const Layout* layout) {
+  return layout == nullptr ? "_id" : layout->key_field();
+}
+
 /// The place of the document among `ids`, and what the view shows of it.
-Doc SightProjection(const LockFieldNames& names, const Array& ids, std::int64_t first,
+Doc SightProjection(const Collection& collection, const Array& ids, std::int64_t first,
                     const Operations::View& view) {
+  const LockFieldNames& names = collection.fields();
+  const Layout* const layout = LayoutOf(collection);
   Doc projection;
-  if (view.whole) {
+  if (view.whole || layout != nullptr) {
     projection.Add("doc", "$$ROOT");
   } else if (view.mine == nullptr) {
     projection.Add("doc", LockFieldsExpr(names));
@@ -25,7 +32,7 @@ Doc SightProjection(const LockFieldNames& names, const Array& ids, std::int64_t 
     const Doc is_mine = Call("$in", FieldPath(names.id), *view.mine);
     projection.Add("doc", Conditional(is_mine, "$$ROOT", LockFieldsExpr(names)));
   }
-  projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids, first, view.key_field));
+  projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids, first, KeyFieldOf(layout)));
   return projection;
 }
 
@@ -216,17 +223,22 @@ std::optional<StoredLock> Operations::LookFor(const AcquireOp& op, Reply& reply)
 
 bool Operations::Look(const Collection& collection, std::span<const Key* const> keys,
                       const View& view, const Sighted& visit, Reply& reply) {
+  const Layout* const layout = LayoutOf(collection);
+  const auto key_at = [&](std::size_t place) {
+    return layout == nullptr ? *keys[place] : KeyIn(*layout, *keys[place]);
+  };
   std::vector<std::size_t> places(keys.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   while (!places.empty()) {
     Array ids;
-    for (const std::size_t place : places) ids.Add(*keys[place]);
+    for (const std::size_t place : places) ids.Add(key_at(place));
     const std::int64_t first = FirstPlace();
     Doc command;
     command.Add("find", std::string_view(collection.name()));
-    command.Add("filter", Doc::Of(view.key_field, ids.size() == 1 ? Equals(*keys[places.front()])
-                                                                  : Doc::Of("$in", ids)));
-    command.Add("projection", SightProjection(collection.fields(), ids, first, view));
+    command.Add("filter",
+                Doc::Of(KeyFieldOf(layout),
+                        ids.size() == 1 ? Equals(key_at(places.front())) : Doc::Of("$in", ids)));
+    command.Add("projection", SightProjection(collection, ids, first, view));
     command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
     if (view.moment != nullptr) {
       view.moment->AddTo(command);
@@ -250,12 +262,7 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
       if (*told < 0) return true;
       const auto at = static_cast<std::size_t>(*told);
       const std::int64_t time = bson_iter_date_time(&now);
-      StoredLock lock = ReadStoredLock(doc, collection, time);
-      for (const std::string* const field : LockFields(collection.fields())) {
-        bson_iter_t value;
-        if (FindField(doc, *field, value)) lock.seen.Add(*field, *bson_iter_value(&value));
-      }
-      visit(places[at], {std::move(lock), doc, time});
+      visit(places[at], {ReadLock(doc, collection, time), doc, time});
       shown[at] = true;
       return true;
     });

@@ -72,10 +72,9 @@ class Operations {
   };
   struct View {
     Sees sees = Sees::kConfirmed;
-    bool whole = false;             ///< Whole documents?
-    const Array* mine = nullptr;    ///< Else those whose lock is one of these.
-    Moment* moment = nullptr;       ///< Unless null, they are seen at this moment.
-    const char* key_field = "_id";  ///< Where their keys stand.
+    bool whole = false;           ///< Whole documents? Those of other libraries always are.
+    const Array* mine = nullptr;  ///< Else those whose lock is one of these.
+    Moment* moment = nullptr;     ///< Unless null, they are seen at this moment.
   };
   /// Shows several documents of one collection, by their place among `keys`.
   /// @return whether all that are there were shown; else `reply` says why not.
@@ -130,7 +129,7 @@ class Operations {
   bool TryReleaseShare(WriteOp& op, ReleaseTo to);
 
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
-  bool RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  bool RenewEachAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewAround(std::span<RenewOp* const> ops);
   std::optional<std::int64_t> ServerTime();
   enum class Renewed : std::uint8_t { kYes, kNo };

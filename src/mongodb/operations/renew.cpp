@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mongodb/client/clocks.h"
+#include "mongodb/layouts/layout.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
@@ -108,12 +109,14 @@ void Operations::Renew(std::span<RenewOp* const> ops) {
     JudgeRenewals(open);
     if (all_settled()) return;
   }
-  DoubtPending(open);
+  // A layout's statement may renew less than its change does: a unit tells.
+  if (LayoutOf(*open.front()->collection) == nullptr) DoubtPending(open);
 }
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
-  if (ops.front()->request.mode == LockMode::kShared) {
-    const RenewalSender send = std::bind_front(&Operations::RenewSharesAtOnce, this);
+  const bool is_theirs = LayoutOf(*ops.front()->collection) != nullptr;
+  if (is_theirs || ops.front()->request.mode == LockMode::kShared) {
+    const RenewalSender send = std::bind_front(&Operations::RenewEachAtOnce, this);
     if (!send(ops, limit)) RenewInParts(ops, send);
     return;
   }
@@ -132,6 +135,7 @@ void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) 
 /// not prove that they were renewed. A primary that does not know yet that it was replaced answers
 /// an update that matches nothing as if a majority had acknowledged it.
 void Operations::JudgeRenewals(std::span<RenewOp* const> ops) {
+  const Layout* const layout = LayoutOf(*ops.front()->collection);
   std::unordered_multimap<Key, RenewOp*> by_document;
   std::vector<const Key*> documents;
   for (RenewOp* op : ops) {
@@ -147,7 +151,8 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops) {
           RenewOp& op = *item->second;
           if (shown.lock.malformed()) {
             Malformed(op, shown.lock);
-          } else if (!rules::MayRenew(op, shown.lock, kLookedAt)) {
+          } else if (!rules::MayRenew(op, shown.lock, kLookedAt) ||
+                     (layout != nullptr && !layout->MayRenew(shown.lock))) {
             op.status = OpStatus::kLost;
           }
         }

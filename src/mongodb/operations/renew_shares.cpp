@@ -2,6 +2,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "mongodb/layouts/layout.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/share_filters.h"
@@ -16,12 +17,16 @@ using std::chrono::milliseconds;
 /// vain at each level, so few levels are better than few commands.
 constexpr std::size_t kShareParts = 8;
 
-/// The shares of one document, which one statement renews.
+/// The renewals of one statement: the shares of one document, or one lease of another library's.
 using Sharers = std::vector<RenewOp*>;
 
-std::vector<Sharers> ByDocument(std::span<RenewOp* const> ops) {
+std::vector<Sharers> ByStatement(std::span<RenewOp* const> ops) {
   std::unordered_map<Key, std::size_t> places;
   std::vector<Sharers> groups;
+  if (LayoutOf(*ops.front()->collection) != nullptr) {
+    for (RenewOp* op : ops) groups.push_back({op});
+    return groups;
+  }
   for (RenewOp* op : ops) {
     const auto [place, fresh] = places.emplace(*op->key, groups.size());
     if (fresh) groups.emplace_back();
@@ -33,6 +38,7 @@ std::vector<Sharers> ByDocument(std::span<RenewOp* const> ops) {
 Doc StatementFor(const Sharers& sharers) {
   const RenewOp& one = *sharers.front();
   const Collection& collection = *one.collection;
+  if (const Layout* const layout = LayoutOf(collection)) return layout->Renewal(one);
   Array ids;
   for (const RenewOp* op : sharers) ids.Add(op->request.lock_id);
   Doc filter;
@@ -48,8 +54,8 @@ Doc StatementFor(const Sharers& sharers) {
 }  // namespace
 
 /// False: a document blocks the command, which has others too.
-bool Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
-  const std::vector<Sharers> groups = ByDocument(ops);
+bool Operations::RenewEachAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
+  const std::vector<Sharers> groups = ByStatement(ops);
   Array statements;
   for (const Sharers& sharers : groups) statements.Add(StatementFor(sharers));
   Doc command = CommandOf(Verb::kUpdate, *ops.front()->collection, statements, false);

@@ -12,6 +12,12 @@ namespace doclock::mongodb {
 
 enum class Verb : std::uint8_t { kUpdate, kDelete, kInsert };
 
+/// One statement of a command.
+struct Statement {
+  Verb verb = Verb::kUpdate;
+  Doc doc{};  ///< As the command takes it.
+};
+
 /// The server refuses a command of 24 MB.
 inline constexpr std::uint32_t kMostCommandBytes = 12u << 20;
 

@@ -1,17 +1,17 @@
-#include "mongodb/layouts/choose_layouts.h"
+#include "mongodb/layouts/layout.h"
 
 #include <bson/bson.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <map>
-#include <mutex>
 #include <stdexcept>
-#include <string_view>
+#include <variant>
 
 #include "document/collection.h"
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/layouts/document_lock.h"
+#include "mongodb/layouts/layout_parts.h"
 #include "mongodb/layouts/pessimistic_lock.h"
 
 namespace doclock::mongodb {
@@ -19,16 +19,12 @@ namespace {
 
 constexpr std::string_view kOption = "doclockLayout=";
 
-/// Never destroyed, as no layout is: stores may be used while the process ends.
-const auto& Known() {
-  static const auto& known = *new std::array<const Layout*, 3>{&DistributedLock(), &MongoLock(),
-                                                               new PessimisticLockLayout};
-  return known;
-}
+/// All documents of other libraries have this incarnation: theirs tell none.
+constexpr Uuid kBorn{{1}};
 
 /// "mongolocks", or with the longest duration of a lock of theirs, "mongolocks-90"; null: it is
 /// neither.
-const Layout* FindDocumentLock(std::string_view name) {
+std::shared_ptr<const Layout> FindDocumentLock(std::string_view name) {
   constexpr std::string_view kName = "mongolocks", kMinute = "60";
   constexpr int kDay = 24 * 3600;
   if (!name.starts_with(kName)) return nullptr;
@@ -39,21 +35,17 @@ const Layout* FindDocumentLock(std::string_view name) {
   const auto read = std::from_chars(rest.data(), rest.data() + rest.size(), seconds);
   const bool whole = read.ec == std::errc() && read.ptr == rest.data() + rest.size();
   if (!whole || seconds < 1 || seconds > kDay) return nullptr;
-  static std::mutex mutex;
-  static auto& layouts = *new std::map<int, DocumentLockLayout>;  // never destroyed, see Known
-  const std::lock_guard guard(mutex);
-  return &layouts.try_emplace(seconds, std::chrono::seconds(seconds)).first->second;
+  return std::make_shared<DocumentLockLayout>(std::chrono::seconds(seconds));
 }
 
-[[noreturn]] void Refuse(std::string text) {
-  text += "; the layouts are";
-  for (const Layout* const layout : Known()) text += std::string(" ") + layout->name();
-  text += " mongolocks mongolocks-SECONDS";
+[[noreturn]] void RefuseName(std::string text) {
+  text +=
+      "; the layouts are distributedlock mongolock pessimisticlock mongolocks mongolocks-SECONDS";
   throw std::invalid_argument("doclock: " + text);
 }
 
 [[noreturn]] void RefuseOption() {
-  Refuse(
+  RefuseName(
       "the mongodb: URI's option doclockLayout must be COLLECTION:LAYOUT, once for each "
       "collection");
 }
@@ -67,19 +59,19 @@ void Take(std::string_view value, std::map<std::string, std::string>& named) {
 
 }  // namespace
 
-const Layout* FindLayout(std::string_view name) {
-  const auto& known = Known();
-  const auto found = std::find_if(known.begin(), known.end(),
-                                  [&](const Layout* layout) { return name == layout->name(); });
-  return found == known.end() ? FindDocumentLock(name) : *found;
+std::shared_ptr<const Layout> FindLayout(std::string_view name) {
+  if (name == "distributedlock") return DistributedLock();
+  if (name == "mongolock") return MongoLock();
+  if (name == "pessimisticlock") return std::make_shared<PessimisticLockLayout>();
+  return FindDocumentLock(name);
 }
 
 Layouts LayoutsOf(const std::map<std::string, std::string>& named) {
   Layouts layouts;
   for (const auto& [collection, name] : named) {
     CheckCollectionName(collection);
-    const Layout* const layout = FindLayout(name);
-    if (layout == nullptr) Refuse("MongodbStoreOptions::layouts names a layout that is not known");
+    const auto layout = FindLayout(name);
+    if (!layout) RefuseName("MongodbStoreOptions::layouts names a layout that is not known");
     layouts.emplace(collection, layout);
   }
   return layouts;
@@ -104,6 +96,46 @@ std::string WithoutLayouts(const std::string& uri, std::map<std::string, std::st
     at = end + 1;
   }
   return kept;
+}
+
+std::string RefusalText(const Collection& collection, const char* feature) {
+  return "the collection " + collection.name() + " has the layout " + LayoutOf(collection)->name() +
+         ", which has no " + feature;
+}
+
+void RefuseFeature(const Collection& collection, const char* feature) {
+  throw StoreException(Errc::kRefused, "doclock: MongoDB: " + RefusalText(collection, feature));
+}
+
+StoredLock ReadLock(const bson_t& doc, const Collection& collection, std::int64_t now) {
+  const Layout* const layout = LayoutOf(collection);
+  StoredLock lock;
+  if (layout != nullptr) {
+    static_cast<rules::LockState&>(lock) = layout->Read(doc, now, lock.bad_field);
+    lock.born = kBorn;
+    bson_concat(lock.seen.get(), &doc);
+    return lock;
+  }
+  lock = ReadStoredLock(doc, collection, now);
+  for (const std::string* const field : LockFields(collection.fields())) {
+    bson_iter_t value;
+    if (FindField(doc, *field, value)) lock.seen.Add(*field, *bson_iter_value(&value));
+  }
+  return lock;
+}
+
+Body ReadBodyOf(const bson_t& doc, const Collection& collection) {
+  if (!collection.has_bodies()) return Body::FromText("{}");
+  const Layout* const layout = LayoutOf(collection);
+  return Body::FromJson(
+      ReadBody(doc, layout == nullptr ? collection.fields() : *layout->beside_body()));
+}
+
+Key KeyIn(const Layout& layout, const Key& key) {
+  const auto* const text = std::get_if<std::string>(&key.value());
+  if (layout.beside_body() == nullptr || text == nullptr) return key;
+  const std::optional<Uuid> id = UuidIn(*text);
+  return id ? Key(*id) : key;
 }
 
 }  // namespace doclock::mongodb
