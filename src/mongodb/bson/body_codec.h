@@ -20,11 +20,12 @@ namespace doclock::mongodb {
 /// than a double and a decimal hold
 const nlohmann::json& TreeForBson(const Body& body);
 
-/// Appends one JSON value. @throws DocumentException
+/// Appends one JSON value. If it throws, the document can only be destroyed.
+/// @throws DocumentException
 void AppendValue(Doc& doc, std::string_view name, const nlohmann::json& value);
 
-/// Appends the members of a body; allocates only room in the document.
-/// @throws DocumentException
+/// Appends the members of a body; allocates only room in the document, but for binary data and rare
+/// types. If it throws, the document can only be destroyed. @throws DocumentException
 void AppendMembers(Doc& doc, const nlohmann::json& body);
 
 /// The JSON form of a value. @throws DocumentException if it is nested deeper than any server

@@ -98,23 +98,6 @@ Doc& Doc::AddStrings(std::string_view name, std::initializer_list<std::string_vi
   return Add(name, array);
 }
 
-std::uint8_t* Doc::Grow(std::size_t bytes) {
-  const std::size_t old_size = bson_.len;
-  const std::size_t size = old_size + bytes;
-  std::uint8_t* const data =
-      size > INT32_MAX ? nullptr : bson_reserve_buffer(&bson_, static_cast<std::uint32_t>(size));
-  Check(data != nullptr);
-  return data + old_size - 1;
-}
-
-void Doc::Trim(std::uint8_t* end) {
-  *end = 0;
-  auto* const data = const_cast<std::uint8_t*>(bson_get_data(&bson_));
-  bson_.len = static_cast<std::uint32_t>(end + 1 - data);
-  const std::uint32_t length = BSON_UINT32_TO_LE(bson_.len);
-  std::memcpy(data, &length, sizeof length);
-}
-
 Doc NoArray(Doc condition) {
   condition.Add("$not", Doc::Of("$type", "array"));
   return condition;

@@ -75,11 +75,6 @@ class Doc {
     return doc;
   }
 
-  /// Room for this many bytes of elements, which the caller writes at once, up to Trim. If the
-  /// caller throws meanwhile, the document can only be destroyed. @throws DocumentException
-  std::uint8_t* Grow(std::size_t bytes);
-  /// The elements in that room end here.
-  void Trim(std::uint8_t* end);
   /// Empties it and keeps its memory.
   void Clear() { bson_reinit(&bson_); }
 
