@@ -49,13 +49,6 @@ class Operations {
   /// Renewals, all of one collection, one ttl and one mode, in one command. If some matched
   /// nothing, a look says which are lost, and the others are sent again.
   void Renew(std::span<RenewOp* const> ops);
-  /// Sends one command of renewals. False: a document blocks it, and it has others too.
-  using RenewalSender =
-      std::function<bool(std::span<RenewOp* const> ops, std::chrono::milliseconds limit)>;
-  /// Goes around documents that foreign open transactions have changed: one of them stops the whole
-  /// command. It does no harm to renew again what was renewed already.
-  void RenewInParts(std::span<RenewOp* const> ops, const RenewalSender& send) const;
-
   /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
   /// or expired. False: there is none, or the operation is settled otherwise.
   bool AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key);
@@ -129,12 +122,14 @@ class Operations {
   bool TryReleaseShare(WriteOp& op, ReleaseTo to);
 
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
-  bool RenewEachAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
-  void RenewAround(std::span<RenewOp* const> ops);
-  std::optional<std::int64_t> ServerTime();
-  enum class Renewed : std::uint8_t { kYes, kNo };
-  std::vector<RenewOp*> Select(std::span<RenewOp* const> ops, Renewed renewed, std::int64_t since);
-  void JudgeSince(std::span<RenewOp* const> ops, std::int64_t since);
+  /// Sends one command of renewals. False: a document blocks it, and it has others too.
+  using RenewalSender =
+      std::function<bool(std::span<RenewOp* const> ops, std::chrono::milliseconds limit)>;
+  /// Goes around documents that foreign open transactions have changed: one of them stops the whole
+  /// command. It does no harm to renew again what was renewed already.
+  void RenewInParts(std::span<RenewOp* const> ops, const RenewalSender& send) const;
+  bool RenewByOne(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  bool RenewByStatement(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void JudgeRenewals(std::span<RenewOp* const> ops);
 
   /// Disowns an answer with another document than that of the key.
