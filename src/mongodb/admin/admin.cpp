@@ -35,7 +35,8 @@ Doc NamedIndex(const Doc& keys, const std::string& name) {
 /// Held locks only: a document that nobody holds costs nothing.
 Doc LockIndex(const Collection& collection) {
   const std::string& id = collection.fields().id;
-  Doc spec = NamedIndex(Doc::Of(id, 1), "doclock_held");
+  Doc keys = Doc::Of(id, 1);
+  Doc spec = NamedIndex(keys.Add("_id", 1), "doclock_held");
   spec.Add("partialFilterExpression", Doc::Of(id, Doc::Of("$type", "binData")));
   return spec;
 }

@@ -1,7 +1,5 @@
 #include "mongodb/admin/scan_locks.h"
 
-#include <initializer_list>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -33,65 +31,41 @@ Doc HasBodyExpr(const LockFieldNames& names) {
   return Call("$gt", Doc::Of("$size", others), 0);
 }
 
-/// Where a page begins. Held locks are ordered by their ids, which stay the same as long as the
-/// lock is held. If one id fills a page (all shared locks show the same), its documents are ordered
-/// by their keys; and so are all documents, if free ones are shown too.
-struct Cursor {
-  enum class Kind : char {
-    kFrom = 'f',    ///< value: the first id, or the first key; empty: the very first.
-    kWithin = 'w',  ///< value: an id, and the first key of it (none: the very first).
-    kBehind = 'b',  ///< value: the last id that was shown.
-  };
-  Kind kind = Kind::kFrom;
-  Doc value{};
-};
-
-/// A document's values of these fields, one after the other.
-Doc ValuesOf(const bson_t& doc, std::initializer_list<std::string> fields) {
+/// Where a page ends: the lock id and the key of its last document. As text, which callers keep
+/// between the calls; not JSON, which has no words for a text that is not UTF-8.
+std::string Remember(const bson_t& last, const LockFieldNames& names) {
   Doc values;
-  for (const std::string& field : fields) {
-    bson_iter_t value;
-    if (FindField(doc, field, value)) values.Add(field, *bson_iter_value(&value));
+  bson_iter_t value;
+  for (const std::string& field : {names.id, std::string("_id")}) {
+    if (FindField(last, field, value)) values.Add(field, *bson_iter_value(&value));
   }
-  return values;
+  return detail::EncodeBase64({bson_get_data(values.get()), std::size_t{values.get()->len}});
 }
 
-/// The cursor as text, which callers keep between the calls.
-std::string Remember(const Cursor& cursor) {
-  const bson_t& value = *cursor.value.get();
-  // Not JSON, which has no words for a text that is not UTF-8.
-  return static_cast<char>(cursor.kind) +
-         detail::EncodeBase64({bson_get_data(&value), std::size_t{value.len}});
-}
-
-std::optional<Cursor::Kind> KindOf(char letter) {
-  for (const auto kind : {Cursor::Kind::kFrom, Cursor::Kind::kWithin, Cursor::Kind::kBehind}) {
-    if (letter == static_cast<char>(kind)) return kind;
-  }
-  return std::nullopt;
-}
-
-Cursor CursorOf(const std::string& text) {
-  Cursor cursor;
-  if (text.empty()) return cursor;
-  const std::optional<Cursor::Kind> kind = KindOf(text.front());
-  const auto bytes = detail::DecodeBase64(std::string_view(text).substr(1));
-  bson_t value;
-  if (!kind || !bytes || bytes->empty() ||
-      !bson_init_static(&value, bytes->data(), bytes->size())) {
+/// Empty: from the beginning.
+Doc Remembered(const std::string& text) {
+  Doc last;
+  if (text.empty()) return last;
+  const auto bytes = detail::DecodeBase64(text);
+  bson_t values;
+  if (!bytes || bytes->empty() || !bson_init_static(&values, bytes->data(), bytes->size())) {
     throw std::invalid_argument("doclock: no page of locks begins there");
   }
-  cursor.kind = *kind;
-  bson_concat(cursor.value.get(), &value);
-  return cursor;
+  bson_concat(last.get(), &values);
+  return last;
 }
 
-/// The value of a cursor, under another name; nothing if it has none.
-Doc Renamed(const Cursor& cursor, const std::string& field, std::string_view name) {
-  Doc renamed;
+/// Adds a condition for what comes behind that value.
+void AddBehind(Doc& condition, const Doc& last, const std::string& field, const char* comparison) {
   bson_iter_t value;
-  if (FindField(*cursor.value.get(), field, value)) renamed.Add(name, *bson_iter_value(&value));
-  return renamed;
+  if (FindField(*last.get(), field, value)) condition.Add(comparison, *bson_iter_value(&value));
+}
+
+/// The documents behind that key. Unlike $gt, the comparison of expressions knows no types.
+Doc BehindKey(const Doc& last) {
+  Doc key;
+  AddBehind(key, last, "_id", "$literal");
+  return key.empty() ? Doc() : Doc::Of("$expr", Call("$gt", "$_id", key));
 }
 
 /// The filter for what is asked for, without that for the page.
@@ -111,33 +85,27 @@ Doc WantedFilter(const Collection& collection, const LockScan& query) {
   return filter;
 }
 
-/// Held locks, in the order of their ids.
-Doc HeldLocksFilter(const Collection& collection, const LockScan& query, const Cursor& cursor) {
+/// Held locks, in the order of their ids, which stay the same as long as the lock is held. Those of
+/// one id (all shared locks show the same) stand in the order of keys.
+Doc HeldLocksFilter(const Collection& collection, const LockScan& query, const Doc& last) {
   const std::string& id = collection.fields().id;
   Doc held = NoArray(Doc::Of("$type", "binData"));
-  const bool behind = cursor.kind == Cursor::Kind::kBehind;
-  bson_concat(held.get(), Renamed(cursor, id, behind ? "$gt" : "$gte").get());
-  Doc filter = WantedFilter(collection, query);
-  filter.Add(id, held);
-  return filter;
-}
-
-/// The documents of one lock id, in the order of keys. Unlike $gte, the comparison of expressions
-/// knows no types.
-Doc OneIdFilter(const Collection& collection, const LockScan& query, const Cursor& cursor) {
-  const std::string& id = collection.fields().id;
-  Doc filter = WantedFilter(collection, query);
-  Doc one = Renamed(cursor, id, "$eq");
-  one.Add("$type", "binData");
-  filter.Add(id, one);
-  const Doc first = Renamed(cursor, "_id", "$literal");
-  if (first.empty()) return filter;
-  const Doc behind = Doc::Of("$expr", Call("$gte", "$_id", first));
-  return Doc::Of("$and", Array().Add(filter).Add(behind));
+  AddBehind(held, last, id, "$gt");
+  Array either, all;
+  either.Add(Doc::Of(id, held));
+  if (!last.empty()) {
+    Doc same = Doc::Of("$type", "binData"), of_same;
+    AddBehind(same, last, id, "$eq");
+    of_same.Add(id, same);
+    bson_concat(of_same.get(), BehindKey(last).get());
+    either.Add(of_same);
+  }
+  all.Add(WantedFilter(collection, query)).Add(Doc::Of("$or", either));
+  return Doc::Of("$and", all);
 }
 
 /// One document, or all that are there, in the order of keys.
-Doc KeysFilter(const Collection& collection, const LockScan& query) {
+Doc KeysFilter(const Collection& collection, const LockScan& query, const Doc& last) {
   const std::string& id = collection.fields().id;
   Doc filter = WantedFilter(collection, query);
   if (query.key) filter.Add("_id", Equals(*query.key));
@@ -146,7 +114,7 @@ Doc KeysFilter(const Collection& collection, const LockScan& query) {
   } else if (!query.group.empty()) {
     filter.Add(id, Doc::Of("$type", "binData"));
   }
-  return filter;
+  return Doc::Of("$and", Array().Add(filter).Add(BehindKey(last)));
 }
 
 Doc CommandFor(const Collection& collection, const Doc& filter) {
@@ -157,7 +125,7 @@ Doc CommandFor(const Collection& collection, const Doc& filter) {
   Doc command;
   command.Add("find", std::string_view(collection.name()));
   command.Add("filter", filter).Add("projection", fields);
-  // One more than is shown: it tells where the next page begins.
+  // One more than is shown: it tells that there is a next page.
   command.Add("limit", kRowsPerPage + 1).Add("batchSize", kRowsPerPage + 1);
   command.Add("singleBatch", true);
   return command;
@@ -176,86 +144,11 @@ bool Show(const bson_t& doc, const Collection& collection, const LockVisitor& vi
   return visit({std::move(key), std::move(lock), FlagAt(doc, kBodyFlag), malformed, why});
 }
 
-void Ask(Operations& operations, Doc& command, const std::string& order, Reply& reply) {
-  command.Add("sort", Doc::Of(order, 1));
-  operations.Read(command, reply);
-  Check(reply);
-}
-
-/// What the document that the next page begins with has in these fields; empty: there is no next.
-Doc NextIn(const Reply& reply, std::initializer_list<std::string> fields) {
-  Doc next;
-  std::int64_t seen = 0;
-  reply.ForEachInBatch([&](const bson_t& doc) {
-    if (++seen > kRowsPerPage) next = ValuesOf(doc, fields);
-    return true;
-  });
-  return next;
-}
-
-/// Shows as many documents as one page has, until `stop` says that one is not to be shown.
-template <class Stop>
-void ShowPage(const Reply& reply, const Collection& collection, const LockVisitor& visit,
-              const Stop& stop) {
-  std::int64_t seen = 0;
-  reply.ForEachInBatch([&](const bson_t& doc) {
-    return ++seen <= kRowsPerPage && !stop(doc) && Show(doc, collection, visit);
-  });
-}
-
-void ShowPage(const Reply& reply, const Collection& collection, const LockVisitor& visit) {
-  ShowPage(reply, collection, visit, [](const bson_t&) { return false; });
-}
-
-std::string ByKey(Operations& operations, const Collection& collection, const LockScan& query,
-                  const Cursor& cursor, const LockVisitor& visit) {
-  Doc command = CommandFor(collection, KeysFilter(collection, query));
-  // $gte would compare values of one type only; the bounds of an index know no types.
-  command.Add("hint", Doc::Of("_id", 1));
-  if (!cursor.value.empty()) command.Add("min", cursor.value);
-  Reply reply;
-  Ask(operations, command, "_id", reply);
-  ShowPage(reply, collection, visit);
-  Doc next = NextIn(reply, {"_id"});
-  return next.empty() ? std::string() : Remember({Cursor::Kind::kFrom, std::move(next)});
-}
-
-std::string OfOneId(Operations& operations, const Collection& collection, const LockScan& query,
-                    const Cursor& cursor, const LockVisitor& visit) {
-  const std::string& id = collection.fields().id;
-  Doc command = CommandFor(collection, OneIdFilter(collection, query, cursor));
-  Reply reply;
-  Ask(operations, command, "_id", reply);
-  ShowPage(reply, collection, visit);
-  Doc next = NextIn(reply, {id, "_id"});
-  return next.empty() ? Remember({Cursor::Kind::kBehind, Renamed(cursor, id, id)})
-                      : Remember({Cursor::Kind::kWithin, std::move(next)});
-}
-
-std::string ByLockId(Operations& operations, const Collection& collection, const LockScan& query,
-                     const Cursor& cursor, const LockVisitor& visit) {
-  const std::string& id = collection.fields().id;
-  Doc command = CommandFor(collection, HeldLocksFilter(collection, query, cursor));
-  Reply reply;
-  Ask(operations, command, id, reply);
-  Doc next = NextIn(reply, {id});
-  bool any = false;
-  // The page ends before an id of which there is more.
-  ShowPage(reply, collection, visit, [&](const bson_t& doc) {
-    const bool stop = !next.empty() && bson_equal(ValuesOf(doc, {id}).get(), next.get());
-    any = any || !stop;
-    return stop;
-  });
-  if (next.empty()) return {};
-  if (any) return Remember({Cursor::Kind::kFrom, std::move(next)});
-  return OfOneId(operations, collection, query, {Cursor::Kind::kWithin, std::move(next)}, visit);
-}
-
 /// Locks of another library, in the order of their names.
 std::string OfLayout(Operations& operations, const Collection& collection, const Layout& layout,
                      const LockQuery& query, const std::string& after, const LockVisitor& visit) {
   const char* const name = layout.key_field();
-  // Other keys, as legacy UUIDs, are no names of locks.
+  // Of these only: others, as legacy UUIDs, are no names of locks.
   const LockFieldNames* const beside_body = layout.beside_body();
   const char* const past = after.empty() ? "$gte" : "$gt";
   Doc names;
@@ -314,12 +207,28 @@ std::string ScanLocks(Operations& operations, const Collection& collection, cons
   if (const Layout* const layout = LayoutOf(collection)) {
     return OfLayout(operations, collection, *layout, query, after, visit);
   }
-  const Cursor cursor = CursorOf(after);
-  if (query.unheld || query.key) return ByKey(operations, collection, query, cursor, visit);
-  if (cursor.kind == Cursor::Kind::kWithin) {
-    return OfOneId(operations, collection, query, cursor, visit);
-  }
-  return ByLockId(operations, collection, query, cursor, visit);
+  const LockFieldNames& names = collection.fields();
+  const bool by_key = query.unheld || query.key;
+  const Doc last = Remembered(after);
+  Doc command = CommandFor(collection, by_key ? KeysFilter(collection, query, last)
+                                              : HeldLocksFilter(collection, query, last));
+  Doc order;
+  if (!by_key) order.Add(names.id, 1);
+  command.Add("sort", order.Add("_id", 1));
+  if (by_key) command.Add("hint", Doc::Of("_id", 1));
+  Reply reply;
+  operations.Read(command, reply);
+  Check(reply);
+  std::string next, end;
+  std::int64_t rows = 0;
+  bool more = true;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    if (++rows > kRowsPerPage) next = std::move(end);
+    if (rows == kRowsPerPage) end = Remember(doc, names);
+    more = more && rows <= kRowsPerPage && Show(doc, collection, visit);
+    return true;
+  });
+  return next;
 }
 
 }  // namespace doclock::mongodb
