@@ -5,7 +5,7 @@
 #include "cpu_time.h"
 #include "documents.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/protocol/statements.h"
+#include "mongodb/statements/statements.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {

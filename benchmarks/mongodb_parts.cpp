@@ -6,7 +6,7 @@
 #include "documents.h"
 #include "load.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/protocol/statements.h"
+#include "mongodb/statements/statements.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {

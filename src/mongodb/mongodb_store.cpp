@@ -11,14 +11,13 @@
 #include "locking/program.h"
 #include "mongodb/admin/admin.h"
 #include "mongodb/client/clocks.h"
-#include "mongodb/commit.h"
 #include "mongodb/layouts/execute_theirs.h"
 #include "mongodb/layouts/layout.h"
-#include "mongodb/mongodb_unit.h"
+#include "mongodb/notifications/stream.h"
 #include "mongodb/open_url.h"
-#include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
-#include "mongodb/stream.h"
+#include "mongodb/unit/execute.h"
+#include "mongodb/unit/mongodb_unit.h"
 
 namespace doclock {
 namespace {

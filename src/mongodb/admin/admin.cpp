@@ -4,7 +4,7 @@
 
 #include "document/collection.h"
 #include "mongodb/admin/collection_rules.h"
-#include "mongodb/operations/operations.h"
+#include "mongodb/unit/operations.h"
 
 namespace doclock::mongodb {
 namespace {

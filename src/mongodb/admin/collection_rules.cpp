@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "mongodb/admin/foreign_locks.h"
-#include "mongodb/bson/lock_fields.h"
+#include "mongodb/bson/body_codec.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -6,9 +6,8 @@
 
 #include "document/free_space.h"
 #include "mongodb/admin/collection_rules.h"
-#include "mongodb/admin/foreign_locks.h"
 #include "mongodb/client/privileges.h"
-#include "mongodb/operations/operations.h"
+#include "mongodb/unit/operations.h"
 
 namespace doclock::mongodb {
 namespace {

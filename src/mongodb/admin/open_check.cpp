@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "mongodb/admin/collection_rules.h"
-#include "mongodb/admin/foreign_locks.h"
-#include "mongodb/bson/uuids.h"
-#include "mongodb/operations/operations.h"
+#include "mongodb/bson/bson.h"
+#include "mongodb/unit/operations.h"
 
 namespace doclock::mongodb {
 namespace {

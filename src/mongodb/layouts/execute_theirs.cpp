@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "locking/program.h"
-#include "mongodb/layouts/body_change.h"
 #include "mongodb/layouts/layout.h"
+#include "mongodb/layouts/layout_parts.h"
 #include "rules/rules.h"
 
 namespace doclock::mongodb {

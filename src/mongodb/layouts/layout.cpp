@@ -9,7 +9,6 @@
 
 #include "document/collection.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/lock_fields.h"
 #include "mongodb/layouts/document_lock.h"
 #include "mongodb/layouts/layout_parts.h"
 #include "mongodb/layouts/pessimistic_lock.h"

@@ -10,8 +10,8 @@
 
 #include "doclock/store.h"
 #include "mongodb/bson/bson.h"
-#include "mongodb/protocol/stored_lock.h"
-#include "mongodb/protocol/write_command.h"
+#include "mongodb/statements/statements.h"
+#include "mongodb/statements/stored_lock.h"
 #include "rules/rules.h"
 
 namespace doclock::mongodb {

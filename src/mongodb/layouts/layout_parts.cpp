@@ -5,8 +5,8 @@
 #include <boost/uuid/uuid_io.hpp>
 #include <stdexcept>
 
-#include "mongodb/protocol/lock_change.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/statements/statements.h"
+#include "mongodb/statements/stored_lock.h"
 
 namespace doclock::mongodb {
 namespace {

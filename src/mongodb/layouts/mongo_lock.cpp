@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "mongodb/layouts/layout_parts.h"
-#include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_change.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/statements/expressions.h"
+#include "mongodb/statements/statements.h"
+#include "mongodb/statements/stored_lock.h"
 #include "rules/rules.h"
 
 namespace doclock::mongodb {
