@@ -5,7 +5,7 @@
 #include "cpu_time.h"
 #include "documents.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/protocol/statements.h"
+#include "mongodb/statements/statements.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {
@@ -33,9 +33,9 @@ class ReadyMade {
     const Key key(1);
     Collection floor("floor", {}, 30s);
     AcquireOp acquire(floor, key);
-    acquire.grant.lock_id = id;
-    acquire.grant.ttl = 30s;
-    acquire.insert = Body::FromJson(SampleTree(1, bytes));
+    acquire.request.grant.lock_id = id;
+    acquire.request.grant.ttl = 30s;
+    acquire.request.insert = Body::FromJson(SampleTree(1, bytes));
     lock_.Add("findAndModify", "floor").Add("query", mongodb::AcquireFilter(acquire));
     mongodb::AcquireUpdate(acquire, id).AddTo(lock_, "update");
     lock_.Add("new", true).Add("upsert", true).Add("maxTimeMS", 10'000);
@@ -74,14 +74,14 @@ class ThroughStore {
 
   void Cycle(int i) {
     AcquireOp acquire(*orders_, key_);
-    acquire.grant.lock_id = NewUuid();
-    acquire.grant.ttl = 30s;
-    acquire.insert = bodies_[0];
+    acquire.request.grant.lock_id = NewUuid();
+    acquire.request.grant.ttl = 30s;
+    acquire.request.insert = bodies_[0];
     Run(acquire);
     WriteOp release(*orders_, key_);
-    release.lock_id = acquire.grant.lock_id;
-    release.expected = acquire.version;
-    release.body = bodies_[static_cast<std::size_t>(i % 2)];
+    release.request.lock_id = acquire.request.grant.lock_id;
+    release.request.expected = acquire.result.version;
+    release.request.body = bodies_[static_cast<std::size_t>(i % 2)];
     Run(release);
   }
 

@@ -6,7 +6,7 @@
 #include "documents.h"
 #include "load.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/protocol/statements.h"
+#include "mongodb/statements/statements.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {
@@ -65,11 +65,11 @@ class Commands final : public Cycle {
   explicit Commands(int document) : Cycle(document), key_(document) {}
   void Run() override {
     AcquireOp acquire(floor_, key_);
-    acquire.grant.lock_id = NewUuid();
-    acquire.grant.ttl = 30s;
-    acquire.insert = Body::FromJson(SampleTree(0));
+    acquire.request.grant.lock_id = NewUuid();
+    acquire.request.grant.ttl = 30s;
+    acquire.request.insert = Body::FromJson(SampleTree(0));
     mongodb::Doc take = FindAndModify(mongodb::AcquireFilter(acquire));
-    mongodb::AcquireUpdate(acquire, acquire.grant.lock_id).AddTo(take, "update");
+    mongodb::AcquireUpdate(acquire, acquire.request.grant.lock_id).AddTo(take, "update");
     take.Add("new", true).Add("upsert", true).Add("maxTimeMS", 10'000);
     raw_.Run(take.Add("writeConcern", Majority()), [&](const bson_t& reply) {
       bson_iter_t all, version;
@@ -80,10 +80,10 @@ class Commands final : public Cycle {
       version_ = bson_iter_as_int64(&version);
     });
     WriteOp release(floor_, key_);
-    release.lock_id = acquire.grant.lock_id;
-    release.expected = version_;
-    release.base = Body::FromJson(SampleTree(count_));
-    release.body = Body::FromJson(SampleTree(++count_));
+    release.request.lock_id = acquire.request.grant.lock_id;
+    release.request.expected = version_;
+    release.request.base = Body::FromJson(SampleTree(count_));
+    release.request.body = Body::FromJson(SampleTree(++count_));
     mongodb::Doc statement, give;
     statement.Add("q", mongodb::HeldFilter(release, mongodb::ReleaseTo::kNobody));
     mongodb::HeldUpdate(release, mongodb::ReleaseTo::kNobody).AddTo(statement, "u");
@@ -127,15 +127,15 @@ Cost ThroughStore(Store& store, Collection& orders, int callers) {
         if (op.status != OpStatus::kDone) std::abort();
       };
       AcquireOp acquire(orders, key);
-      acquire.grant.lock_id = NewUuid();
-      acquire.grant.ttl = 30s;
-      acquire.insert = Body::FromJson(SampleTree(0));
+      acquire.request.grant.lock_id = NewUuid();
+      acquire.request.grant.ttl = 30s;
+      acquire.request.insert = Body::FromJson(SampleTree(0));
       run(acquire);
       WriteOp release(orders, key);
-      release.lock_id = acquire.grant.lock_id;
-      release.expected = acquire.version;
-      release.base = acquire.body;
-      release.body = Body::FromJson(SampleTree(++n));
+      release.request.lock_id = acquire.request.grant.lock_id;
+      release.request.expected = acquire.result.version;
+      release.request.base = acquire.result.body;
+      release.request.body = Body::FromJson(SampleTree(++n));
       run(release);
     };
   });

@@ -11,14 +11,13 @@
 #include "locking/program.h"
 #include "mongodb/admin/admin.h"
 #include "mongodb/client/clocks.h"
-#include "mongodb/commit.h"
-#include "mongodb/layouts/choose_layouts.h"
-#include "mongodb/layouts/with_layouts.h"
-#include "mongodb/mongodb_unit.h"
+#include "mongodb/layouts/execute_theirs.h"
+#include "mongodb/layouts/layout.h"
+#include "mongodb/notifications/stream.h"
 #include "mongodb/open_url.h"
-#include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
-#include "mongodb/stream.h"
+#include "mongodb/unit/execute.h"
+#include "mongodb/unit/mongodb_unit.h"
 
 namespace doclock {
 namespace {
@@ -34,8 +33,11 @@ constexpr std::size_t kMaxBatch = 32;
 /// What src/locking decides on this database: see locking::Database.
 class MongodbDatabase final : public locking::Database {
  public:
-  explicit MongodbDatabase(std::shared_ptr<mongodb::Server> server)
+  /// @param creates see LockingStore
+  MongodbDatabase(std::shared_ptr<mongodb::Server> server, mongodb::Layouts layouts, bool creates)
       : Database(locking::InChild::kRefused),
+        layouts_(std::move(layouts)),
+        creates_(creates),
         server_(std::move(server)),
         clocks_(std::make_unique<mongodb::ClockWatch>(server_)) {}
   ~MongodbDatabase() override {
@@ -63,6 +65,12 @@ class MongodbDatabase final : public locking::Database {
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds default_ttl) override {
+    if (const auto theirs = layouts_.find(name); theirs != layouts_.end()) {
+      if (fields != LockFieldNames{}) {
+        throw std::invalid_argument("doclock: lock_fields are for collections without a layout");
+      }
+      return mongodb::OpenTheirs(*server_, name, default_ttl, theirs->second, creates_);
+    }
     auto collection = std::make_shared<Collection>(name, fields, default_ttl);
     mongodb::CheckCollection(*server_, *collection);
     auto stream = std::make_shared<mongodb::Stream>(server_, *collection);
@@ -83,6 +91,9 @@ class MongodbDatabase final : public locking::Database {
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
+    // Waiters at locks of another library poll, as its own do: a process that learnt of a release
+    // at once would leave them nothing.
+    if (mongodb::LayoutOf(collection) != nullptr) return nullptr;
     if (!server_->is_replica_set()) return nullptr;  // no change streams
     return StreamOf(collection)->Add(std::move(listener));
   }
@@ -105,6 +116,8 @@ class MongodbDatabase final : public locking::Database {
     return streams_.at(collection.name());
   }
 
+  const mongodb::Layouts layouts_;
+  const bool creates_;
   std::shared_ptr<mongodb::Server> server_;
   std::unique_ptr<mongodb::ClockWatch> clocks_;
   std::mutex mutex_;
@@ -112,7 +125,7 @@ class MongodbDatabase final : public locking::Database {
 };
 
 /// The store on that database: what the server decides in fewer commands than src/locking would.
-class MongodbStore : public locking::LockingStore {
+class MongodbStore final : public locking::LockingStore {
  public:
   /// @param same that database
   MongodbStore(std::unique_ptr<MongodbDatabase> database, MongodbDatabase& same, bool creates)
@@ -122,17 +135,29 @@ class MongodbStore : public locking::LockingStore {
     return database_.clocks().skew().most;
   }
 
-  [[nodiscard]] MongodbDatabase& database() const noexcept { return database_; }
-
+  void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
+    if (std::ranges::none_of(ops, &IsTheirs)) return LockingStore::Execute(ops, budget);
+    if (Refuses(ops)) return;
+    std::vector<StoreOp*> ours, theirs;
+    for (StoreOp* const op : ops) (IsTheirs(op) ? theirs : ours).push_back(op);
+    const Deadline deadline = In(budget);
+    if (!ours.empty()) locking::Execute(database_, ours, deadline);
+    mongodb::ExecuteTheirs(database_, theirs, std::max(deadline, In(budget / 4)));
+  }
   void Commit(CommitOp& commit, milliseconds budget) override {
     if (!traits().transactions) return LockingStore::Commit(commit, budget);
     if (Refuses(commit.ops)) return;
+    if (const auto op = std::ranges::find_if(commit.ops, &IsTheirs); op != commit.ops.end()) {
+      locking::Reopen(commit);
+      return RefuseTheirs(**op, "transactions");
+    }
     const Deadline deadline = In(budget);
     locking::RunGuarded(commit, [&] { mongodb::Commit(database_.server(), commit, deadline); });
   }
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
     StoreOp* const one[] = {&op};
     if (Refuses(one)) return;
+    if (IsTheirs(&op)) return RefuseTheirs(op, "searches");
     if (mongodb::FailIfTooShort(op, database_.clocks())) return;
     op.MakePending();
     const Deadline deadline = In(budget);
@@ -154,6 +179,13 @@ class MongodbStore : public locking::LockingStore {
   }
 
  private:
+  static bool IsTheirs(const StoreOp* op) noexcept {
+    return mongodb::LayoutOf(*op->collection) != nullptr;
+  }
+  static void RefuseTheirs(StoreOp& op, const char* feature) {
+    op.Fail(Errc::kRefused, mongodb::RefusalText(*op.collection, feature));
+  }
+
   MongodbDatabase& database_;
 };
 
@@ -171,12 +203,8 @@ void Check(const MongodbStoreOptions& options) {
 
 std::shared_ptr<Store> StoreOn(std::shared_ptr<mongodb::Server> server, mongodb::Layouts layouts,
                                bool creates = true) {
-  auto database = std::make_unique<MongodbDatabase>(std::move(server));
+  auto database = std::make_unique<MongodbDatabase>(std::move(server), std::move(layouts), creates);
   MongodbDatabase& same = *database;
-  if (!layouts.empty()) {
-    return std::make_shared<mongodb::WithLayouts<MongodbStore>>(std::move(layouts), creates,
-                                                                std::move(database), same);
-  }
   return std::make_shared<MongodbStore>(std::move(database), same, creates);
 }
 

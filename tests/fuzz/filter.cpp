@@ -21,7 +21,7 @@
 #endif
 #ifdef DOCLOCK_WITH_MONGODB
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/query/match.h"
+#include "mongodb/query/query.h"
 #endif
 
 namespace doclock::fuzz {

@@ -7,8 +7,8 @@
 
 #include "fuzz/support/fuzz.h"
 #include "fuzz/support/rules.h"
-#include "mongodb/bson/lock_fields.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/statements/stored_lock.h"
 
 namespace doclock::fuzz {
 namespace {

@@ -11,7 +11,7 @@
 #include "sqlite/sqlite_url.h"
 #endif
 #ifdef DOCLOCK_WITH_MONGODB
-#include "mongodb/uri/uri.h"
+#include "mongodb/client/uri.h"
 #endif
 #ifdef DOCLOCK_WITH_POSTGRESQL
 #include "postgresql/client/url.h"

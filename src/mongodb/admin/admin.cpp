@@ -4,7 +4,7 @@
 
 #include "document/collection.h"
 #include "mongodb/admin/collection_rules.h"
-#include "mongodb/operations/operations.h"
+#include "mongodb/unit/operations.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -35,7 +35,8 @@ Doc NamedIndex(const Doc& keys, const std::string& name) {
 /// Held locks only: a document that nobody holds costs nothing.
 Doc LockIndex(const Collection& collection) {
   const std::string& id = collection.fields().id;
-  Doc spec = NamedIndex(Doc::Of(id, 1), "doclock_held");
+  Doc keys = Doc::Of(id, 1);
+  Doc spec = NamedIndex(keys.Add("_id", 1), "doclock_held");
   spec.Add("partialFilterExpression", Doc::Of(id, Doc::Of("$type", "binData")));
   return spec;
 }
@@ -112,6 +113,41 @@ bool FindConflicting(Server& server, const Collection& collection, const bson_t&
   return serves;
 }
 
+/// Asks the server to make an index, and waits for 10 s at most.
+void CreateIndex(Server& server, const Collection& collection, const Doc& spec, Reply& reply) {
+  Doc command;
+  command.Add("createIndexes", std::string_view(collection.name()));
+  command.Add("indexes", Array().Add(spec));
+  Operations(server, kAdminBudget).Write(command, reply);
+}
+
+/// Has it refused one because another index has the same fields or name?
+bool IsIndexConflict(const Reply& reply) noexcept {
+  // Of the server's error_codes.yml.
+  constexpr int kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
+  return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
+}
+
+/// The index that the library of the collection makes.
+void EnsureTheirIndex(Server& server, const Collection& collection) {
+  const Doc index = LayoutOf(collection)->Index();
+  if (index.empty()) RefuseFeature(collection, "indexes");
+  Reply reply;
+  CreateIndex(server, collection, index, reply);
+  if (reply.is_duplicate()) {
+    bson_t lock;  // servers before 4.4 do not tell it
+    const bool told = FindDocument(reply.doc(), "keyValue", lock);
+    const std::string name = told ? TextAt(lock, LayoutOf(collection)->key_field()) : "";
+    throw StoreException(Errc::kRefused, "doclock: MongoDB: the collection " + collection.name() +
+                                             " has two documents of one lock" +
+                                             (name.empty() ? "" : ", '" + name + "'"));
+  }
+  // The other library goes on with an index that is a little different.
+  constexpr int kIndexAlreadyExists = 68;
+  const bool exists = reply.code == kIndexAlreadyExists || IsIndexConflict(reply);
+  if (!exists || !HasIndex(server, collection, index, true)) Check(reply);
+}
+
 }  // namespace
 
 std::vector<std::string> ListCollections(Server& server, std::chrono::milliseconds budget) {
@@ -133,20 +169,11 @@ std::vector<std::string> ListCollections(Server& server, std::chrono::millisecon
   return names;
 }
 
-void CreateIndex(Server& server, const Collection& collection, const Doc& spec, Reply& reply) {
-  Doc command;
-  command.Add("createIndexes", std::string_view(collection.name()));
-  command.Add("indexes", Array().Add(spec));
-  Operations(server, kAdminBudget).Write(command, reply);
-}
-
-bool IsIndexConflict(const Reply& reply) noexcept {
-  // Of the server's error_codes.yml.
-  constexpr int kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
-  return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
-}
-
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& wanted) {
+  if (LayoutOf(collection) != nullptr) {
+    if (!wanted.held_locks) RefuseFeature(collection, "indexes over bodies");
+    return EnsureTheirIndex(server, collection);
+  }
   const IndexSpec index = wanted.held_locks ? wanted : WithoutKey(wanted);
   if (!index.held_locks && index.fields.empty()) return;  // every collection has that of `_id`
   const Doc spec = index.held_locks ? LockIndex(collection)

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "mongodb/admin/foreign_locks.h"
-#include "mongodb/bson/lock_fields.h"
+#include "mongodb/bson/body_codec.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -22,52 +21,6 @@ bool IsOfLock(std::string_view path, const LockFieldNames& names) {
 
 void Problem(std::vector<Finding>& found, std::string text, std::string advice = kAnotherOne) {
   found.push_back({"collection", FindingLevel::kProblem, std::move(text), std::move(advice)});
-}
-
-/// The fields of documents with locks that a schema does not allow: "_id, lockId".
-std::string NotAllowed(const bson_t& schema, const LockFieldNames& names) {
-  bson_iter_t additional;
-  const bool closed = bson_iter_init_find(&additional, &schema, "additionalProperties") &&
-                      BSON_ITER_HOLDS_BOOL(&additional) && !bson_iter_bool(&additional);
-  // Patterns are the server's to match; its refusal names the fields, too.
-  if (!closed || bson_has_field(&schema, "patternProperties")) return {};
-  bson_t allowed;
-  const bool any = FindDocument(schema, "properties", allowed);
-  std::string missing;
-  const auto look = [&](const std::string& field) {
-    if (any && bson_has_field(&allowed, field.c_str())) return;
-    AddName(missing, field);
-  };
-  look("_id");
-  for (const std::string* field : LockFields(names)) look(*field);
-  return missing;
-}
-
-/// Shows the documents of an array to `judge`, all of which a document has to meet.
-template <class Judge>
-void JudgeAll(const bson_t& parent, const char* array, const Judge& judge) {
-  ForEachItem(parent, array, [&](const bson_iter_t& item) {
-    bson_t part;
-    if (DocumentAt(item, part)) judge(part);
-    return true;
-  });
-}
-
-void JudgeSchema(const bson_t& schema, const LockFieldNames& names, std::vector<Finding>& found) {
-  const std::string missing = NotAllowed(schema, names);
-  if (!missing.empty()) {
-    Problem(found,
-            "has a validator whose additionalProperties: false refuses the fields of the lock",
-            "add to its properties: " + missing);
-  }
-  JudgeAll(schema, "allOf", [&](const bson_t& part) { JudgeSchema(part, names, found); });
-}
-
-void JudgeValidator(const bson_t& validator, const LockFieldNames& names,
-                    std::vector<Finding>& found) {
-  bson_t schema;
-  if (FindDocument(validator, "$jsonSchema", schema)) JudgeSchema(schema, names, found);
-  JudgeAll(validator, "$and", [&](const bson_t& part) { JudgeValidator(part, names, found); });
 }
 
 /// "locale en, strength 2".
@@ -121,10 +74,6 @@ void JudgeListed(const bson_t& listed, const LockFieldNames& fields, std::vector
       return true;
     });
   }
-  // "warn" and "off" let the documents pass.
-  const bool strict =
-      TextAt(options, "validationAction") != "warn" && TextAt(options, "validationLevel") != "off";
-  if (strict && FindDocument(options, "validator", part)) JudgeValidator(part, fields, found);
 }
 
 void JudgeIndex(const bson_t& index, const LockFieldNames& fields, std::vector<Finding>& found) {

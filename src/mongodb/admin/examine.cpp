@@ -6,9 +6,8 @@
 
 #include "document/free_space.h"
 #include "mongodb/admin/collection_rules.h"
-#include "mongodb/admin/foreign_locks.h"
 #include "mongodb/client/privileges.h"
-#include "mongodb/operations/operations.h"
+#include "mongodb/unit/operations.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -190,21 +189,16 @@ std::vector<Finding> Examine(Server& server, const Collection* collection, const
   examiner.LookAtServer();
   examiner.LookAtClocks(skew);
   examiner.LookAtDisk();
-  if (collection != nullptr) {
-    examiner.LookAtPrivileges(collection->name());
+  if (collection == nullptr) return std::move(examiner.findings);
+  examiner.LookAtPrivileges(collection->name());
+  if (const Layout* const layout = LayoutOf(*collection)) {
+    examiner.LookAtDocuments(*collection, layout->library());
+    examiner.LookAtPlace(*collection, layout->Index(), layout->library());
+  } else {
     examiner.LookAtOptions(*collection);
     examiner.LookAtDocuments(*collection, {});
     examiner.LookAtIndexes(*collection);
   }
-  return std::move(examiner.findings);
-}
-
-std::vector<Finding> ExaminePlace(Server& server, const Collection& collection, const Doc& index,
-                                  std::string_view library, milliseconds budget) {
-  Examiner examiner(server, budget);
-  examiner.LookAtPrivileges(collection.name());
-  examiner.LookAtDocuments(collection, library);
-  examiner.LookAtPlace(collection, index, library);
   return std::move(examiner.findings);
 }
 

@@ -1,11 +1,9 @@
-#include "mongodb/admin/foreign_locks.h"
+#include "mongodb/admin/collection_rules.h"
 
 #include <algorithm>
 #include <array>
 #include <span>
 #include <string>
-
-#include "mongodb/admin/collection_rules.h"
 
 namespace doclock::mongodb {
 namespace {

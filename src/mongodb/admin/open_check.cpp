@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "mongodb/admin/collection_rules.h"
-#include "mongodb/admin/foreign_locks.h"
-#include "mongodb/bson/uuids.h"
-#include "mongodb/operations/operations.h"
+#include "mongodb/bson/bson.h"
+#include "mongodb/unit/operations.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -115,18 +114,33 @@ void CheckCollection(Server& server, const Collection& collection) {
   CheckIds(reader, collection);
 }
 
-void CheckPlace(Server& server, const Collection& collection, const Doc& index,
-                std::string_view library) {
-  CheckNames(server, collection);
+std::shared_ptr<Collection> OpenTheirs(Server& server, const std::string& name,
+                                       std::chrono::milliseconds default_ttl,
+                                       std::shared_ptr<const Layout> layout, bool creates) {
+  if (!server.is_replica_set()) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: MongoDB: a collection with a layout needs a "
+                         "replica set, whose operation time makes the fence");
+  }
+  const auto opened = std::make_shared<LayoutCollection>(name, default_ttl, std::move(layout));
+  const Layout& theirs = opened->layout();
+  CheckNames(server, *opened);
   const Reader reader(server);
   Reply options, list;
-  if (Looked(reader, OptionsOf(collection.name()), options)) {
-    CheckFindings(collection, JudgePlace(options));
+  if (Looked(reader, OptionsOf(name), options)) CheckFindings(*opened, JudgePlace(options));
+  CheckDocuments(reader, *opened, theirs.library());
+  if (Looked(reader, IndexesOf(name), list)) {
+    CheckFindings(*opened, JudgePlaceIndexes(list, theirs.Index(), theirs.library()));
   }
-  CheckDocuments(reader, collection, library);
-  if (Looked(reader, IndexesOf(collection.name()), list)) {
-    CheckFindings(collection, JudgePlaceIndexes(list, index, library));
+  // Without it the other library's locks do not exclude each other.
+  const bool by_index = theirs.key_field() != std::string_view("_id");
+  if (by_index && !HasIndex(server, *opened, theirs.Index(), false)) {
+    opened->lacks_index = !creates;
+    IndexSpec index;
+    index.held_locks = true;
+    if (creates) EnsureIndex(server, *opened, index);
   }
+  return opened;
 }
 
 bool HasIndex(Server& server, const Collection& collection, const Doc& index, bool is_needed) {

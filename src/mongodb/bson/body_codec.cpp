@@ -8,8 +8,6 @@
 #include "doclock/errors.h"
 #include "doclock/uuid_json.h"
 #include "document/values/utf8.h"
-#include "mongodb/bson/lock_fields.h"
-#include "mongodb/bson/rare_types.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -1,20 +1,23 @@
 #include <bson/bson.h>
 
-#include <bit>
+#include <algorithm>
+#include <array>
 #include <charconv>
-#include <cstring>
+#include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "doclock/errors.h"
-#include "document/json/bson_size.h"
 #include "document/json/exact_json.h"
 #include "document/json/number_parts.h"
+#include "document/json/same_json.h"
 #include "document/json/typed_value.h"
 #include "document/values/base64.h"
 #include "document/values/utf8.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/rare_types.h"
+#include "platform/plain_numbers.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -23,39 +26,12 @@ using detail::TypedKind;
 using nlohmann::json;
 using Object = json::object_t;
 
-constexpr std::size_t kOidBytes = 12;
 /// Decimal places of a whole number above int64: no other program writes so many.
 constexpr std::size_t kDecimalDigits = 34;
 
 [[noreturn]] void Refuse(const char* why) {
   throw DocumentException(std::string("the body cannot be put into BSON: ") + why);
 }
-
-bool FitsInt32(std::int64_t value) noexcept {
-  return value >= std::numeric_limits<std::int32_t>::min() &&
-         value <= std::numeric_limits<std::int32_t>::max();
-}
-
-bool FitsInt64(std::uint64_t value) noexcept {
-  return value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-}
-
-/// An array's names are its indexes.
-class IndexName {
- public:
-  explicit IndexName(std::uint32_t index) noexcept {
-    size_ = bson_uint32_to_string(index, &text_, buffer_, sizeof buffer_);
-  }
-  IndexName(const IndexName&) = delete;
-  IndexName& operator=(const IndexName&) = delete;
-  ~IndexName() = default;
-  [[nodiscard]] std::string_view text() const noexcept { return {text_, size_}; }
-
- private:
-  char buffer_[16];
-  const char* text_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 const std::string& TextIn(const json& object, const char* name) {
   return object.get_ptr<const Object*>()->find(name)->second.get_ref<const std::string&>();
@@ -65,176 +41,135 @@ const json& ContentOf(const json& object) {
   return object.get_ptr<const Object*>()->begin()->second;
 }
 
-/// Subtype 2 has a length of its own.
-bool IsOldBinary(const std::string& subtype) noexcept { return subtype == "02"; }
+void Append(bson_t& doc, std::string_view name, const json& value);
 
-/// Writes bytes one after the other.
-class Writer {
+/// Appends one element by libbson. If it throws, the document can only be destroyed.
+class Element {
  public:
-  explicit Writer(std::uint8_t* at) noexcept : at_(at) {}
+  Element(bson_t& doc, std::string_view name)
+      : doc_(&doc), name_(name.data()), size_(static_cast<int>(name.size())) {}
 
-  void Element(std::string_view name, const json& value) {
-    if (name.find('\0') != name.npos) Refuse("a field's name holds NUL");
-    if (!detail::IsUtf8(name)) Refuse("a field's name is not valid UTF-8");
-    std::uint8_t* const type = at_++;
-    Bytes(name.data(), name.size());
-    *at_++ = 0;
-    *type = Value(value);
-  }
-
-  void Members(const Object& members) {
-    for (const auto& [name, value] : members) Element(name, value);
-  }
-
-  [[nodiscard]] std::uint8_t* at() const noexcept { return at_; }
-
- private:
-  void Bytes(const void* bytes, std::size_t count) noexcept {
-    if (count > 0) std::memcpy(at_, bytes, count);
-    at_ += count;
-  }
-  void Put32(std::uint32_t value) noexcept {
-    const std::uint32_t little = BSON_UINT32_TO_LE(value);
-    Bytes(&little, sizeof little);
-  }
-  void Put64(std::uint64_t value) noexcept {
-    const std::uint64_t little = BSON_UINT64_TO_LE(value);
-    Bytes(&little, sizeof little);
-  }
-
-  /// Returns the type.
-  std::uint8_t Value(const json& value) {
+  void Add(const json& value) const {
     switch (value.type()) {
       case json::value_t::null:
-        return BSON_TYPE_NULL;
+        return Check(bson_append_null(doc_, name_, size_));
       case json::value_t::boolean:
-        *at_++ = *value.get_ptr<const bool*>() ? 1 : 0;
-        return BSON_TYPE_BOOL;
+        return Check(bson_append_bool(doc_, name_, size_, value.get<bool>()));
       case json::value_t::number_integer:
-        return Integer(*value.get_ptr<const std::int64_t*>());
+        return AddInteger(value.get<std::int64_t>());
       case json::value_t::number_unsigned: {
-        const std::uint64_t number = *value.get_ptr<const std::uint64_t*>();
-        return FitsInt64(number) ? Integer(static_cast<std::int64_t>(number))
-                                 : LargeInteger(number);
+        const auto number = value.get<std::uint64_t>();
+        if (number <= std::numeric_limits<std::int64_t>::max()) {
+          return AddInteger(static_cast<std::int64_t>(number));
+        }
+        std::string text = std::to_string(number);
+        text += "." + std::string(kDecimalDigits - text.size(), '0');
+        return AddDecimal(text);
       }
       case json::value_t::number_float:
-        Put64(std::bit_cast<std::uint64_t>(*value.get_ptr<const double*>()));
-        return BSON_TYPE_DOUBLE;
+        return Check(bson_append_double(doc_, name_, size_, value.get<double>()));
       case json::value_t::string:
-        return Text(*value.get_ptr<const std::string*>());
+        return AddText(value.get_ref<const std::string&>());
       case json::value_t::array:
-        return Array(*value.get_ptr<const json::array_t*>());
+        return AddArray(value);
       case json::value_t::object:
-        return ObjectOrTyped(value);
+        return AddObjectOrTyped(value);
       default:
         Refuse("it holds binary data");
     }
   }
 
-  std::uint8_t Integer(std::int64_t number) noexcept {
-    if (FitsInt32(number)) {
-      Put32(static_cast<std::uint32_t>(number));
-      return BSON_TYPE_INT32;
-    }
-    Put64(static_cast<std::uint64_t>(number));
-    return BSON_TYPE_INT64;
+ private:
+  /// libbson refuses a name with NUL and a document above 2 GB.
+  static void Check(bool appended) {
+    if (!appended) Refuse("it is too large");
   }
 
-  std::uint8_t LargeInteger(std::uint64_t number) {
-    std::string text = std::to_string(number);
-    text += "." + std::string(kDecimalDigits - text.size(), '0');
-    return Decimal(text);
+  void AddInteger(std::int64_t number) const {
+    const auto small = static_cast<std::int32_t>(number);
+    Check(small == number ? bson_append_int32(doc_, name_, size_, small)
+                          : bson_append_int64(doc_, name_, size_, number));
   }
 
-  std::uint8_t Decimal(const std::string& text) {
+  void AddDecimal(const std::string& text) const {
     bson_decimal128_t decimal;
     if (!bson_decimal128_from_string(text.c_str(), &decimal)) Refuse("a decimal is out of range");
-    Put64(decimal.low);
-    Put64(decimal.high);
-    return BSON_TYPE_DECIMAL128;
+    Check(bson_append_decimal128(doc_, name_, size_, &decimal));
   }
 
-  std::uint8_t Text(const std::string& text) {
+  void AddText(const std::string& text) const {
     if (!detail::IsUtf8(text)) Refuse("a string is not valid UTF-8");
-    Put32(static_cast<std::uint32_t>(text.size() + 1));
-    Bytes(text.c_str(), text.size() + 1);
-    return BSON_TYPE_UTF8;
+    Check(bson_append_utf8(doc_, name_, size_, text.data(), static_cast<int>(text.size())));
   }
 
-  /// Writes a value with a length before and a zero after.
-  template <class Fill>
-  void Frame(const Fill& fill) {
-    std::uint8_t* const begin = at_;
-    at_ += sizeof(std::uint32_t);
-    fill();
-    *at_++ = 0;
-    const auto size = BSON_UINT32_TO_LE(static_cast<std::uint32_t>(at_ - begin));
-    std::memcpy(begin, &size, sizeof size);
+  void AddArray(const json& values) const {
+    bson_t inner;
+    char buffer[16];
+    const char* name = nullptr;
+    std::uint32_t index = 0;
+    Check(bson_append_array_begin(doc_, name_, size_, &inner));
+    for (const json& value : values) {
+      const std::size_t size = bson_uint32_to_string(index++, &name, buffer, sizeof buffer);
+      Append(inner, {name, size}, value);
+    }
+    Check(bson_append_array_end(doc_, &inner));
   }
 
-  std::uint8_t Array(const json::array_t& values) {
-    Frame([&] {
-      std::uint32_t index = 0;
-      for (const json& value : values) Element(IndexName(index++).text(), value);
-    });
-    return BSON_TYPE_ARRAY;
-  }
-
-  std::uint8_t ObjectOrTyped(const json& value) {
+  void AddObjectOrTyped(const json& value) const {
     switch (detail::KindOf(value)) {
       case TypedKind::kDate:
-        return Date(TextIn(ContentOf(value), "$numberLong"));
+        return AddDate(TextIn(ContentOf(value), "$numberLong"));
       case TypedKind::kBinary:
-        return Binary(ContentOf(value));
-      case TypedKind::kObjectId:
-        return ObjectId(ContentOf(value).get_ref<const std::string&>());
+        return AddBinary(ContentOf(value));
+      case TypedKind::kObjectId: {
+        bson_oid_t id;
+        bson_oid_init_from_string(&id, ContentOf(value).get_ref<const std::string&>().c_str());
+        return Check(bson_append_oid(doc_, name_, size_, &id));
+      }
       case TypedKind::kDecimal:
-        return Decimal(ContentOf(value).get_ref<const std::string&>());
+        return AddDecimal(ContentOf(value).get_ref<const std::string&>());
       case TypedKind::kNone:
         break;
     }
     const Object& object = *value.get_ptr<const Object*>();
-    if (MayBeRare(object)) {
-      if (const auto rare = ParseRare(value)) return Rare(*rare);
+    bson_iter_t found;
+    if (const auto rare = MayBeRare(object) ? ParseRare(value) : std::nullopt) {
+      FindField(*rare->get(), "v", found);
+      return Check(bson_append_iter(doc_, name_, size_, &found));
     }
-    Frame([&] { Members(object); });
-    return BSON_TYPE_DOCUMENT;
+    bson_t inner;
+    Check(bson_append_document_begin(doc_, name_, size_, &inner));
+    for (const auto& [name, member] : object) Append(inner, name, member);
+    Check(bson_append_document_end(doc_, &inner));
   }
 
-  std::uint8_t Date(const std::string& text) noexcept {
+  void AddDate(const std::string& text) const {
     std::int64_t time = 0;
     std::from_chars(text.data(), text.data() + text.size(), time);
-    Put64(static_cast<std::uint64_t>(time));
-    return BSON_TYPE_DATE_TIME;
+    Check(bson_append_date_time(doc_, name_, size_, time));
   }
 
-  std::uint8_t Binary(const json& content) {
-    const auto bytes = detail::DecodeBase64(TextIn(content, "base64"));
-    const std::string& subtype = TextIn(content, "subType");
-    const auto size = static_cast<std::uint32_t>(bytes->size());
-    Put32(size + (IsOldBinary(subtype) ? 4 : 0));
-    std::from_chars(subtype.data(), subtype.data() + subtype.size(), *at_++, 16);
-    if (IsOldBinary(subtype)) Put32(size);
-    Bytes(bytes->data(), size);
-    return BSON_TYPE_BINARY;
+  void AddBinary(const json& content) const {
+    auto bytes = *detail::DecodeBase64(TextIn(content, "base64"));
+    const auto size = static_cast<std::uint32_t>(bytes.size());
+    bytes.push_back(0);  // libbson takes no null pointer
+    const std::string& text = TextIn(content, "subType");
+    std::uint8_t subtype = 0;
+    std::from_chars(text.data(), text.data() + text.size(), subtype, 16);
+    Check(bson_append_binary(doc_, name_, size_, static_cast<bson_subtype_t>(subtype), bytes.data(),
+                             size));
   }
 
-  std::uint8_t ObjectId(const std::string& text) noexcept {
-    for (std::size_t i = 0; i < kOidBytes; ++i) {
-      const char* const digits = text.data() + 2 * i;
-      std::from_chars(digits, digits + 2, *at_++, 16);
-    }
-    return BSON_TYPE_OID;
-  }
-
-  std::uint8_t Rare(const Doc& wrapped) noexcept {
-    const std::uint8_t* const element = bson_get_data(wrapped.get()) + sizeof(std::uint32_t);
-    Bytes(element + 1 + sizeof("v"), wrapped.get()->len - detail::kBsonFrame - 1 - sizeof("v"));
-    return element[0];
-  }
-
-  std::uint8_t* at_;
+  bson_t* const doc_;
+  const char* const name_;
+  const int size_;
 };
+
+void Append(bson_t& doc, std::string_view name, const json& value) {
+  if (name.find('\0') != name.npos) Refuse("a field's name holds NUL");
+  if (!detail::IsUtf8(name)) Refuse("a field's name is not valid UTF-8");
+  Element(doc, name).Add(value);
+}
 
 }  // namespace
 
@@ -256,20 +191,69 @@ const json& TreeForBson(const Body& body) {
 }
 
 void AppendValue(Doc& doc, std::string_view name, const json& value) {
-  Writer writer(doc.Grow(detail::BsonBytes(name, value)));
-  writer.Element(name, value);
-  doc.Trim(writer.at());
+  Append(*doc.get(), name, value);
 }
 
 void AppendMembers(Doc& doc, const json& body) {
   const auto* const members = body.get_ptr<const Object*>();
   if (members == nullptr) throw DocumentException("the body is not a JSON object");
-  // Not the size of the body as a value: it may look like one of another type, `{"$oid": ...}`.
-  std::size_t bytes = 0;
-  for (const auto& [name, value] : *members) bytes += detail::BsonBytes(name, value);
-  Writer writer(doc.Grow(bytes));
-  writer.Members(*members);
-  doc.Trim(writer.at());
+  for (const auto& [name, value] : *members) Append(*doc.get(), name, value);
+}
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 9> kRareNames{
+    "$numberDouble", "$code",   "$symbol",    "$regularExpression", "$timestamp",
+    "$minKey",       "$maxKey", "$undefined", "$dbPointer"};
+
+/// Finite doubles are JSON's own type, and would come back as such.
+bool IsRare(const bson_iter_t& value) {
+  if (BSON_ITER_HOLDS_DOUBLE(&value)) return !std::isfinite(bson_iter_double(&value));
+  return !BSON_ITER_HOLDS_DOCUMENT(&value);
+}
+
+}  // namespace
+
+bool MayBeRare(const json::object_t& object) noexcept {
+  if (object.empty() || object.size() > 2) return false;
+  const std::string& name = object.begin()->first;
+  if (name.empty() || name.front() != '$') return false;
+  return std::find(kRareNames.begin(), kRareNames.end(), name) != kRareNames.end();
+}
+
+std::optional<Doc> ParseRare(const json& object) {
+  json wrapped = json::object();
+  wrapped["v"] = object;
+  const std::string text = wrapped.dump();
+  const platform::PlainNumbers plain;
+  bson_error_t error;
+  bson_t* const parsed = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(text.data()),
+                                            static_cast<ssize_t>(text.size()), &error);
+  if (parsed == nullptr) return std::nullopt;
+  const OwnedBson owner(parsed);
+  bson_iter_t iter;
+  // libbson accepts older forms too, which would come back in another form.
+  if (!bson_iter_init_find(&iter, parsed, "v") || !IsRare(iter) ||
+      !detail::IsSameJson(ReadRare(iter), object)) {
+    return std::nullopt;
+  }
+  return Doc::Of("v", *bson_iter_value(&iter));
+}
+
+json ReadRare(const bson_iter_t& value) {
+  Doc wrapped;
+  wrapped.Add("v", *bson_iter_value(const_cast<bson_iter_t*>(&value)));
+  std::size_t size = 0;
+  const platform::PlainNumbers plain;
+  const std::unique_ptr<char, decltype(&bson_free)> text(
+      bson_as_canonical_extended_json(wrapped.get(), &size), &bson_free);
+  // libbson and nlohmann differ in what they accept as UTF-8. Like any other text that is none, it
+  // must not be written.
+  const json parsed = text ? json::parse(text.get(), text.get() + size, nullptr, false)
+                           : json(json::value_t::discarded);
+  return parsed.is_discarded() ? json("\xFF") : parsed.at("v");
 }
 
 }  // namespace doclock::mongodb

@@ -98,23 +98,6 @@ Doc& Doc::AddStrings(std::string_view name, std::initializer_list<std::string_vi
   return Add(name, array);
 }
 
-std::uint8_t* Doc::Grow(std::size_t bytes) {
-  const std::size_t old_size = bson_.len;
-  const std::size_t size = old_size + bytes;
-  std::uint8_t* const data =
-      size > INT32_MAX ? nullptr : bson_reserve_buffer(&bson_, static_cast<std::uint32_t>(size));
-  Check(data != nullptr);
-  return data + old_size - 1;
-}
-
-void Doc::Trim(std::uint8_t* end) {
-  *end = 0;
-  auto* const data = const_cast<std::uint8_t*>(bson_get_data(&bson_));
-  bson_.len = static_cast<std::uint32_t>(end + 1 - data);
-  const std::uint32_t length = BSON_UINT32_TO_LE(bson_.len);
-  std::memcpy(data, &length, sizeof length);
-}
-
 Doc NoArray(Doc condition) {
   condition.Add("$not", Doc::Of("$type", "array"));
   return condition;
@@ -264,6 +247,76 @@ bool ReadKey(const bson_iter_t& value, Key& key) {
     default:
       return false;
   }
+}
+
+namespace {
+
+template <class Bytes>
+Doc& AddBinary(Doc& doc, std::string_view name, bson_subtype_t subtype, const Bytes& bytes) {
+  if (bson_append_binary(doc.get(), name.data(), static_cast<int>(name.size()), subtype,
+                         bytes.begin(), static_cast<std::uint32_t>(bytes.size()))) {
+    return doc;
+  }
+  throw DocumentException("the document cannot be put into BSON");
+}
+
+}  // namespace
+
+Uuid LowestUuid() noexcept { return Uuid{}; }
+
+Uuid HighestUuid() noexcept {
+  constexpr std::uint8_t kAll = 0xff;
+  Uuid highest;
+  std::fill(highest.begin(), highest.end(), kAll);
+  return highest;
+}
+
+Doc& AddLegacyUuid(Doc& doc, std::string_view name, const Uuid& id) {
+  return AddBinary(doc, name, BSON_SUBTYPE_UUID_DEPRECATED, id);
+}
+
+bool IsLegacyUuid(const bson_iter_t& value) {
+  if (!BSON_ITER_HOLDS_BINARY(&value)) return false;
+  bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+  bson_iter_binary(&value, &subtype, nullptr, nullptr);
+  Uuid id;
+  return subtype == BSON_SUBTYPE_UUID_DEPRECATED && ReadUuid(value, id);
+}
+
+WakeId::WakeId(const Uuid& instance, const Uuid& lock_id) noexcept {
+  std::copy(lock_id.begin(), lock_id.end(),
+            std::copy(instance.begin(), instance.end(), data_.begin()));
+}
+
+void WakeId::AddTo(Doc& doc, std::string_view name) const {
+  AddBinary(doc, name, BSON_SUBTYPE_BINARY, data_);
+}
+
+std::optional<Uuid> WakeId::LockIdIn(const bson_iter_t& value) {
+  if (!BSON_ITER_HOLDS_BINARY(&value)) return std::nullopt;
+  std::uint32_t size = 0;
+  const std::uint8_t* data = nullptr;
+  bson_iter_binary(&value, nullptr, &size, &data);
+  if (size != kSize) return std::nullopt;
+  Uuid id;
+  std::copy_n(data + kSize - id.size(), id.size(), id.begin());
+  return id;
+}
+
+Doc WakeId::AllOf(const Uuid& instance) {
+  Doc range;
+  WakeId(instance, LowestUuid()).AddTo(range, "$gte");
+  WakeId(instance, HighestUuid()).AddTo(range, "$lte");
+  return range;
+}
+
+Doc WakeId::IsOf(const Uuid& instance, const std::string& field) {
+  Doc from, to;
+  WakeId(instance, LowestUuid()).AddTo(from.Add("0", FieldPath(field)), "1");
+  WakeId(instance, HighestUuid()).AddTo(to.Add("0", FieldPath(field)), "1");
+  Array both;
+  both.Add(Doc::OfArray("$gte", from)).Add(Doc::OfArray("$lte", to));
+  return Doc::Of("$and", both);
 }
 
 }  // namespace doclock::mongodb

@@ -241,14 +241,18 @@ void Reply::Disown(Effect effect) {
   text = kOtherQuestion;
 }
 
+bool Reply::AccountsFor(std::size_t statements) const {
+  return Integer("n") + static_cast<std::int64_t>(errors_.size()) ==
+         static_cast<std::int64_t>(statements);
+}
+
 bool Reply::Fits(std::size_t statements, bool tells_each) {
   if (!answered()) return true;
   const auto in_range = [&](std::int64_t value) {
     return value >= 0 && static_cast<std::uint64_t>(value) < statements;
   };
   const std::int64_t all = static_cast<std::int64_t>(statements), done = Integer("n");
-  bool fits = tells_each ? done + static_cast<std::int64_t>(errors_.size()) == all
-                         : done == all || in_range(done);
+  bool fits = tells_each ? AccountsFor(statements) : done == all || in_range(done);
   for (const char* const places : {"writeErrors", "upserted"}) {
     ForEachIn(places, [&](const bson_t& item) {
       return fits = fits && in_range(IntegerAt(item, "index"));

@@ -75,6 +75,8 @@ class Reply : public CommandResult {
   /// Whether it can be the answer to a command of so many statements. If not, disowns it.
   /// @param tells_each does it say of each whether it was done?
   bool Fits(std::size_t statements, bool tells_each);
+  /// Whether each of so many statements was done, or has an error of its own.
+  [[nodiscard]] bool AccountsFor(std::size_t statements) const;
   /// The command was not sent, for this reason.
   void NotSent(const char* why);
 

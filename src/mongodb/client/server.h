@@ -14,8 +14,8 @@
 #include "mongodb/bson/bson.h"
 #include "mongodb/client/pool.h"
 #include "mongodb/client/reply.h"
-#include "mongodb/uri/set_names.h"
-#include "mongodb/uri/uri.h"
+#include "mongodb/client/set_names.h"
+#include "mongodb/client/uri.h"
 
 namespace doclock::mongodb {
 

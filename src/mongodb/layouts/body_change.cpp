@@ -1,4 +1,4 @@
-#include "mongodb/layouts/body_change.h"
+#include "mongodb/layouts/layout_parts.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include "doclock/errors.h"
 #include "document/json/same_json.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/layouts/layout_parts.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include "mongodb/layouts/layout_parts.h"
-#include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/statements/expressions.h"
+#include "mongodb/statements/stored_lock.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -52,7 +53,7 @@ Doc HeldBy(const Key& key, const Uuid& id) {
 /// Its waiters pause for 10 to 800 ms, and their command and the release take some time.
 ///
 /// The other library's token begins at 1 with every new document. That of a grant by doclock is
-/// higher than all before it, and goes on rising over deletions (see LayoutStore).
+/// higher than all before it, and goes on rising over deletions (see Layout).
 class DistributedLockLayout final : public Layout {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "distributedlock"; }
@@ -118,9 +119,8 @@ class DistributedLockLayout final : public Layout {
 
 }  // namespace
 
-const Layout& DistributedLock() {
-  static const Layout& layout = *new DistributedLockLayout;  // see Known()
-  return layout;
+std::unique_ptr<const Layout> DistributedLock() {
+  return std::make_unique<DistributedLockLayout>();
 }
 
 }  // namespace doclock::mongodb

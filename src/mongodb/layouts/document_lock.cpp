@@ -5,11 +5,11 @@
 #include <cstring>
 #include <string>
 
-#include "mongodb/bson/uuids.h"
+#include "mongodb/bson/bson.h"
 #include "mongodb/layouts/layout_parts.h"
-#include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_change.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/statements/expressions.h"
+#include "mongodb/statements/statements.h"
+#include "mongodb/statements/stored_lock.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -51,8 +51,7 @@ const char* BadDocumentField(const bson_t& doc) {
   return nullptr;
 }
 
-Doc GuardOfBoth(const Key& key, const bson_t& seen) {
-  Doc guard = Doc::Of("_id", Equals(key));
+Doc GuardOfBoth(Doc guard, const bson_t& seen) {
   AddAsSeen(guard, kIdMember, seen);
   AddAsSeen(guard, kTimeMember, seen);
   return guard;
@@ -119,7 +118,7 @@ void DocumentLockLayout::AddLook(Doc& command) const {
 Statement DocumentLockLayout::Change(const Key& key, const bson_t& seen,
                                      const rules::LockState& was,
                                      const rules::LockState& now) const {
-  Doc guard = GuardOfBoth(key, seen);
+  Doc guard = GuardOfBoth(ByKey(*this, key), seen);
   if (!now.HasLockId()) return {Verb::kUpdate, StageOn(guard, SetStage(NoLock()))};
   const Doc end = TimeOf(now.lease.ttl + kMargin);
   Doc set;
@@ -141,7 +140,7 @@ bool DocumentLockLayout::MayRenew(const rules::LockState& lock) const {
 }
 
 Doc DocumentLockLayout::Renewal(const RenewOp& op) const {
-  Doc filter = Doc::Of("_id", Equals(*op.key));
+  Doc filter = ByKey(*this, *op.key);
   filter.Add(kIdMember, Equals(op.request.lock_id));
   AddLive(filter);
   const Doc end = Call("$max", "$LockTime", TimeOf(op.request.ttl + kMargin));
@@ -150,7 +149,7 @@ Doc DocumentLockLayout::Renewal(const RenewOp& op) const {
 }
 
 Statement DocumentLockLayout::Release(const WriteOp& op) const {
-  Doc filter = Doc::Of("_id", Equals(*op.key));
+  Doc filter = ByKey(*this, *op.key);
   filter.Add(kIdMember, Equals(op.request.lock_id));
   return {Verb::kUpdate, StageOn(filter, SetStage(NoLock()))};
 }

@@ -16,7 +16,7 @@ namespace doclock::mongodb {
 /// lock of theirs is over that much after the maximum. Which of both wrote a lock is not stored, so
 /// for the next holder of ours each ends later by both.
 ///
-/// **The fence** is not stored. That of a grant is the time of its look (see LayoutStore). The look
+/// **The fence** is not stored. That of a grant is the time of its look (see Layout). The look
 /// gives a free document a LockTime that no other one has, so that the guard notices a whole lock
 /// that came and went since.
 ///

@@ -2,24 +2,31 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "doclock/store.h"
 #include "mongodb/bson/bson.h"
-#include "mongodb/protocol/write_command.h"
-#include "rules/lock_state.h"
+#include "mongodb/statements/statements.h"
+#include "mongodb/statements/stored_lock.h"
+#include "rules/rules.h"
 
 namespace doclock::mongodb {
 
-/// One statement of a command.
-struct Statement {
-  Verb verb;
-  Doc doc;
-};
-
 /// How another library keeps its locks in documents: how they are read, by which filter a write
 /// proves that it met what was read, and what it writes. Nothing is written that the other library
-/// does not write itself, in its types. Stateless.
+/// does not write itself, in its types. Stateless. src/locking decides, over a look and a write
+/// that is guarded by what the look showed. What a layout cannot promise is kRefused before
+/// anything is sent.
+///
+/// **The fence.** An attempt's look makes a vacant document if there is none, and its answer has
+/// the server's operation time. A grant's token is one more than the stored one, or that time if it
+/// is later. So it never exceeds the time of its own write, and a look after the document was
+/// deleted has a later one. That the look leaves a document, with an id of its own, makes the guard
+/// notice if it was granted and deleted meanwhile.
 class Layout {
  public:
   Layout() = default;
@@ -73,18 +80,75 @@ class Layout {
   [[nodiscard]] virtual Doc Index() const = 0;
 };
 
-const Layout& DistributedLock();  ///< distributed_lock.cpp has its format.
-const Layout& MongoLock();        ///< mongo_lock.cpp has its format.
+/// Collections of other libraries, by name.
+using Layouts = std::map<std::string, std::shared_ptr<const Layout>>;
+
+std::unique_ptr<const Layout> DistributedLock();  ///< distributed_lock.cpp has its format.
+std::unique_ptr<const Layout> MongoLock();        ///< mongo_lock.cpp has its format.
 
 /// The layout of this name; null: there is none.
-const Layout* FindLayout(std::string_view name);
+std::shared_ptr<const Layout> FindLayout(std::string_view name);
 
-/// The filter of a lock's document.
-inline Doc ByKey(const Layout& layout, const Key& key) {
-  return Doc::Of(layout.key_field(), Equals(key));
+/// The layouts of MongodbStoreOptions::layouts. @throws std::invalid_argument for a name that is
+/// none
+Layouts LayoutsOf(const std::map<std::string, std::string>& named);
+
+/// Moves the options doclockLayout=COLLECTION:LAYOUT, which the driver does not know, out of a URI
+/// and into `named`. @throws std::invalid_argument for one that is not of this form; the text
+/// repeats no part of the URI
+std::string WithoutLayouts(const std::string& uri, std::map<std::string, std::string>& named);
+
+/// A collection of another library.
+class LayoutCollection final : public Collection {
+ public:
+  LayoutCollection(const std::string& name, std::chrono::milliseconds default_ttl,
+                   std::shared_ptr<const Layout> layout)
+      : Collection(name, {}, default_ttl), layout_(std::move(layout)) {}
+  [[nodiscard]] const Turns* turns() const noexcept override { return &layout_->turns(); }
+  [[nodiscard]] bool has_bodies() const noexcept override {
+    return layout_->beside_body() != nullptr;
+  }
+  [[nodiscard]] const Layout& layout() const noexcept { return *layout_; }
+  /// Without the index that their locks need to exclude each other nothing is granted.
+  bool lacks_index = false;
+
+ private:
+  const std::shared_ptr<const Layout> layout_;
+};
+
+/// Whether the statement of a layout does all that an operation of this kind asks for, without a
+/// look.
+[[nodiscard]] constexpr bool NeedsNoLook(rules::Plain kind) noexcept {
+  using rules::Plain;
+  return kind == Plain::kRenew || kind == Plain::kRenewShare || kind == Plain::kRelease ||
+         kind == Plain::kEndShare;
 }
+
+/// Returns the layout of a collection of another library; null: the collection is doclock's own.
+inline const Layout* LayoutOf(const Collection& collection) noexcept {
+  if (collection.turns() == nullptr) return nullptr;
+  return &static_cast<const LayoutCollection&>(collection).layout();
+}
+
+/// The text that refuses what the layout of the collection cannot promise.
+std::string RefusalText(const Collection& collection, const char* feature);
+/// @throws StoreException kRefused with this text
+[[noreturn]] void RefuseFeature(const Collection& collection, const char* feature);
+
+/// The lock of a document of any collection, and what guards a change of it (StoredLock::seen): the
+/// lock's fields, or all that a document of another library shows.
+/// @param now the server's clock ($$NOW), in ms, from the same command as the document
+StoredLock ReadLock(const bson_t& doc, const Collection& collection, std::int64_t now);
+
+/// Returns the body of a document that is shown whole, of any collection.
+Body ReadBodyOf(const bson_t& doc, const Collection& collection);
 
 /// The key by which a document is found: named locks have texts, the UUID of a document too.
 Key KeyIn(const Layout& layout, const Key& key);
+
+/// The filter of a lock's document.
+inline Doc ByKey(const Layout& layout, const Key& key) {
+  return Doc::Of(layout.key_field(), Equals(KeyIn(layout, key)));
+}
 
 }  // namespace doclock::mongodb

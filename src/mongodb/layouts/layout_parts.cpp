@@ -4,10 +4,9 @@
 #include <boost/uuid/string_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
 #include <stdexcept>
-#include <variant>
 
-#include "mongodb/protocol/lock_change.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/statements/statements.h"
+#include "mongodb/statements/stored_lock.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -92,13 +91,6 @@ std::optional<Uuid> UuidIn(const std::string& text) {
   } catch (const std::runtime_error&) {
   }
   return std::nullopt;
-}
-
-Key KeyIn(const Layout& layout, const Key& key) {
-  const auto* const text = std::get_if<std::string>(&key.value());
-  if (layout.beside_body() == nullptr || text == nullptr) return key;
-  const std::optional<Uuid> id = UuidIn(*text);
-  return id ? Key(*id) : key;
 }
 
 std::string HexOf(const Uuid& id) {

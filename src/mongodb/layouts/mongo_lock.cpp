@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "mongodb/layouts/layout_parts.h"
-#include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_change.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/statements/expressions.h"
+#include "mongodb/statements/statements.h"
+#include "mongodb/statements/stored_lock.h"
 #include "rules/rules.h"
 
 namespace doclock::mongodb {
@@ -330,9 +330,6 @@ class MongoLockLayout final : public Layout {
 
 }  // namespace
 
-const Layout& MongoLock() {
-  static const Layout& layout = *new MongoLockLayout;  // see Known()
-  return layout;
-}
+std::unique_ptr<const Layout> MongoLock() { return std::make_unique<MongoLockLayout>(); }
 
 }  // namespace doclock::mongodb

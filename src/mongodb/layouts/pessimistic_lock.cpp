@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "mongodb/layouts/layout_parts.h"
-#include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/statements/expressions.h"
+#include "mongodb/statements/stored_lock.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -13,7 +13,7 @@ namespace doclock::mongodb {
 ///   by which a beat of the other library may set the end, is longer by twice that.
 ///
 /// The other library compares ownerId, and does not look into it. That of doclock is the lock's id
-/// and its fence. A UUID alone is the other library's, and has no fence. See LayoutStore for why
+/// and its fence. A UUID alone is the other library's, and has no fence. See Layout for why
 /// fences rise nevertheless.
 class PessimisticLockLayout final : public Layout {
  public:

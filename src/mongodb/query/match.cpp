@@ -1,4 +1,4 @@
-#include "mongodb/query/match.h"
+#include "mongodb/query/query.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "document/json/typed_value.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/protocol/expressions.h"
+#include "mongodb/statements/expressions.h"
 
 namespace doclock::mongodb {
 namespace {

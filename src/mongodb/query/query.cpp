@@ -4,41 +4,13 @@
 
 #include "document/json/row_filter.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/uuids.h"
-#include "mongodb/client/collection_handle.h"
+#include "mongodb/client/pool.h"
 #include "mongodb/client/privileges.h"
-#include "mongodb/operations/operations.h"
-#include "mongodb/protocol/expressions.h"
-#include "mongodb/query/match.h"
-#include "rules/fault.h"
+#include "mongodb/statements/expressions.h"
+#include "mongodb/statements/stored_lock.h"
 
 namespace doclock::mongodb {
 namespace {
-
-/// A text that is longer than a key may be.
-Doc IsLongText() {
-  const Doc text = Conditional(TypeIn("_id", {"string"}), "$_id", std::string());
-  return Doc::Of("$expr", Call("$gt", Doc::Of("$strLenBytes", text), std::int64_t{kMaxKeyBytes}));
-}
-
-/// A text that is not UTF-8: no regular expression matches it.
-Doc IsNoUtf8() {
-  Doc id = Doc::Of("$type", "string");
-  id.Add("$not", Doc::Of("$regex", "^"));
-  return Doc::Of("_id", id);
-}
-
-/// Documents whose `_id` no Key can name must not be locked. Written so that no index is used: the
-/// order's is the better one.
-Doc KnownKeys() {
-  Array unknown;
-  unknown.Add(Doc::Of("_id", TypeOtherThan({BSON_TYPE_UTF8, BSON_TYPE_INT32, BSON_TYPE_INT64,
-                                            BSON_TYPE_BINARY, BSON_TYPE_OID})));
-  unknown.Add(IsLongText()).Add(IsNoUtf8());
-  unknown.Add(Doc::Of("_id", Doc::Of("$lt", LowestUuid())));
-  unknown.Add(Doc::Of("_id", Doc::Of("$gt", HighestUuid())));
-  return Doc::Of("$nor", unknown);
-}
 
 Doc QueryPipeline(const Filter& filter, const Pass& pass, std::int64_t place) {
   Doc whole;
@@ -169,21 +141,6 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
         throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + why);
       }
     }
-  }
-}
-
-void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
-                 std::chrono::milliseconds budget) {
-  if (const char* const fault = FaultOfNext(op.request.grant))
-    return op.Fail(Errc::kRefused, fault);
-  op.status = OpStatus::kMissing;
-  if (filter.lock_state() == Filter::LockState::kLocked) return;
-  Operations operations(server, budget);
-  const Doc match = MatchOf(filter);
-  for (const Pass& pass : PassesOf(filter)) {
-    const Doc wanted = And(match, pass.match, KnownKeys());
-    if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
-    if (op.status != OpStatus::kMissing) return;
   }
 }
 

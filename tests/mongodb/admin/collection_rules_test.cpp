@@ -89,25 +89,7 @@ TEST_F(CollectionRules, WithACollationAreRefusedByItsName) {
   EXPECT_EQ(Refusal("simple"), "opened");
 }
 
-TEST_F(CollectionRules, WhoseValidatorRefusesTheLocksFieldsAreRefused) {
-  const std::string schema =
-      R"({"$jsonSchema": {"additionalProperties": false, "properties": {"_id": {}, "n": {},
-          "lockId": {}}}})";
-  Run(R"({"create": "things", "validator": )" + schema + "}");
-  EXPECT_THAT(Refusal(), AllOf(HasSubstr("additionalProperties"),
-                               HasSubstr("add to its properties: lockTime, lockTtl"),
-                               HasSubstr("lockExpected")));
-  Run(R"({"create": "both", "validator": {"$and": [{"n": 1}, )" + schema + "]}}");
-  EXPECT_THAT(Refusal("both"), HasSubstr("additionalProperties"));
-  Run(R"({"create": "warned", "validationAction": "warn", "validator": )" + schema + "}");
-  EXPECT_EQ(Refusal("warned"), "opened");
-  Run(R"({"create": "off", "validationLevel": "off", "validator": )" + schema + "}");
-  EXPECT_EQ(Refusal("off"), "opened");
-  Run(R"({"create": "open", "validator": {"$jsonSchema": {"required": ["n"]}}})");
-  EXPECT_EQ(Refusal("open"), "opened");
-}
-
-/// What Open cannot know of a validator, its refusal tells.
+/// Open does not look at validators: a refusal tells.
 TEST_F(CollectionRules, AValidatorsRefusalNamesTheFieldsThatItHasToAllow) {
   Run(R"({"create": "things", "validator": {"lockId": {"$exists": false}}})");
   const LockManager manager(OpenMongodbStore(documents_.uri()));

@@ -6,7 +6,7 @@
 
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/bson/uuids.h"
+#include "mongodb/bson/bson.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {

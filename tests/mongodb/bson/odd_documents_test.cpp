@@ -10,7 +10,7 @@
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/bson/lock_fields.h"
+#include "mongodb/bson/body_codec.h"
 #include "mongodb/support/odd_values.h"
 #include "mongodb/support/raw_server.h"
 

@@ -9,8 +9,8 @@
 #include "doclock/errors.h"
 #include "doclock/mongodb_store.h"
 #include "doclock/open_store.h"
+#include "mongodb/client/uri.h"
 #include "mongodb/support/raw_server.h"
-#include "mongodb/uri/uri.h"
 
 namespace doclock::mongo_docs_test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "doclock/binary.h"
 #include "doclock/locking_repository.h"
-#include "mongodb/bson/uuids.h"
+#include "mongodb/bson/bson.h"
 #include "mongodb/layouts/document_lock.h"
 #include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/support/fail_point.h"

@@ -6,7 +6,7 @@
 
 #include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/layouts/pessimistic_lock.h"
-#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/statements/stored_lock.h"
 #include "rules/rules.h"
 
 namespace doclock::mongo_test {

@@ -20,7 +20,7 @@
 #include "doclock/doclock.h"
 #include "doclock/mongodb_transaction.h"
 #include "mongodb/client/reply.h"
-#include "mongodb/protocol/write_command.h"
+#include "mongodb/statements/statements.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/driver_lines.h"
 #include "mongodb/support/fail_point.h"

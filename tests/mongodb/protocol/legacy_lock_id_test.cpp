@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "mongodb/bson/uuids.h"
+#include "mongodb/bson/bson.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/raw_server.h"
 

@@ -1,6 +1,6 @@
 // What an event of the change stream tells. No server is needed.
 
-#include "mongodb/protocol/lock_events.h"
+#include "mongodb/notifications/lock_events.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "doclock/key.h"
-#include "mongodb/bson/uuids.h"
+#include "mongodb/bson/bson.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "doclock/lock_manager.h"
 #include "doclock/lock_provider.h"
-#include "mongodb/bson/uuids.h"
+#include "mongodb/bson/bson.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"
 #include "mongodb/support/raw_documents.h"

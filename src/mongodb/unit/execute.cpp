@@ -1,0 +1,66 @@
+#include "mongodb/unit/execute.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "mongodb/layouts/layout.h"
+#include "mongodb/unit/batch.h"
+#include "mongodb/unit/operations.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Renewals in one command.
+constexpr std::size_t kMaxRenewals = 1000;
+
+/// Renewals of one length of lease and one mode. They have connections of their own, and no more
+/// time than lets the next renewal come early enough.
+void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
+  const milliseconds ttl = ops.front()->request.ttl;
+  Pool& pool = server.For(Purpose::kRenewals, std::min(ttl / 10, budget));
+  for (std::size_t i = 0; i < ops.size(); i += kMaxRenewals) {
+    const Deadline deadline = std::chrono::steady_clock::now() + std::min(budget, ttl / 6);
+    Operations operations(server, pool, deadline);
+    operations.Renew(ops.subspan(i, std::min(kMaxRenewals, ops.size() - i)));
+  }
+}
+
+}  // namespace
+
+bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks) {
+  if (op.kind != OpKind::kAcquire) return false;
+  const milliseconds ttl = static_cast<const AcquireOp&>(op).request.grant.ttl;
+  if (clocks.margin() < ttl) return false;
+  op.Fail(Errc::kUnavailable,
+          clocks.skew().Text() + ", and a holder gives up its lease that much early: one of " +
+              std::to_string(ttl.count()) +
+              " ms would be over at once; synchronise the servers' clocks, for example by NTP");
+  return true;
+}
+
+void RunPlain(Server& server, const ClockWatch& clocks, std::span<const rules::PlainOp> ops,
+              bool alone, milliseconds budget) {
+  std::map<std::tuple<Collection*, milliseconds, LockMode>, std::vector<RenewOp*>> renewals;
+  std::map<Collection*, std::vector<rules::PlainOp>> others;
+  for (const rules::PlainOp& plain : ops) {
+    StoreOp& op = *plain.op;
+    if (FailIfTooShort(op, clocks)) continue;
+    if (LayoutOf(*op.collection) != nullptr && !NeedsNoLook(plain.kind)) continue;
+    if (op.kind == OpKind::kRenew) {
+      auto& renewal = static_cast<RenewOp&>(op);
+      renewals[{op.collection, renewal.request.ttl, renewal.request.mode}].push_back(&renewal);
+    } else {
+      others[op.collection].push_back(plain);
+    }
+  }
+  for (const auto& [where, some] : renewals) Renew(server, some, budget);
+  if (others.empty()) return;
+  Operations operations(server, budget);
+  for (const auto& [collection, some] : others) Batch(operations, alone).Run(some);
+}
+
+}  // namespace doclock::mongodb
