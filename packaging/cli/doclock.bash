@@ -25,7 +25,7 @@ _doclock_ask() {
 _doclock() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" word i at=0
   local collection=doclock_locks store=() first=""
-  local commands="run get put edit delete collections list export import outbox status events top renew release purge break doctor"
+  local commands="run get put edit delete collections list export import outbox status top renew release purge break doctor"
   local options="--store --store-file --collection --json --help"
   for ((i = 1; i < COMP_CWORD; ++i)); do
     word=${COMP_WORDS[i]}
@@ -77,7 +77,6 @@ _doclock() {
     import) options+=" --wait --ttl --resume --create --key --key-type" ;;
     outbox) options+=" --key-type --retry --drop" ;;
     status) options+=" --key-type --prefix --owner --group --expired --live --closed --watch --interval" ;;
-    events) options+=" --follow --prefix --interval" ;;
     top) options+=" --prefix --sort --interval" ;;
     renew) options+=" --ttl --lock-file --key-type" ;;
     release) options+=" --lock-file --key-type" ;;

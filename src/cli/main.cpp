@@ -30,11 +30,9 @@ OpenMode ModeFor(const std::string& command) {
 void Share(Arguments& arguments) {
   arguments.run.collection = arguments.collection;
   arguments.locks.collection = arguments.collection;
-  arguments.events.collection = arguments.collection;
   arguments.top.collection = arguments.collection;
   arguments.top.json = arguments.json;
   arguments.locks.json = arguments.json;
-  arguments.events.json = arguments.json;
   arguments.list.json = arguments.json;
   arguments.transfer.json = arguments.json;
   arguments.outbox.json = arguments.json;
@@ -52,7 +50,6 @@ int DispatchOpen(const LockManager& manager, const Arguments& arguments) {
   if (command == "export") return Export(manager, arguments.transfer);
   if (command == "outbox") return ShowOutbox(manager, arguments.outbox);
   if (command == "status") return Status(manager, arguments.locks);
-  if (command == "events") return Events(manager, arguments.events);
   if (command == "renew") return Renew(manager, arguments.locks);
   if (command == "release") return Release(manager, arguments.locks);
   if (command == "purge") return Purge(manager, arguments.locks);

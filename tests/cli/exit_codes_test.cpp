@@ -169,7 +169,6 @@ TEST_F(ExitCodeTest, OnlyWhatWritesMakesAStore) {
                                              {"collections"},
                                              {"list", "c"},
                                              {"export", "c"},
-                                             {"events"},
                                              {"doctor"}}) {
     const Ended ended = Doclock(words);
     EXPECT_EQ(ended.code, 69) << words[0];
@@ -187,8 +186,7 @@ TEST_F(ExitCodeTest, OnlyWhatWritesMakesAStore) {
                                              {"-c", "typo", "break", "x"},
                                              {"list", "typo"},
                                              {"export", "typo", folder / "out"},
-                                             {"delete", "typo", "x"},
-                                             {"-c", "typo", "events"}}) {
+                                             {"delete", "typo", "x"}}) {
     const Ended ended = Doclock(words);
     EXPECT_THAT(ended.err, AllOf(HasSubstr("typo"), Not(HasSubstr("no such document"))))
         << words[0];

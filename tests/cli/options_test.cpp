@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadLine{{},
                 "run, get, put, edit, delete, collections, list, export, import, outbox, status, "
-                "events, top, renew, release, purge, break, doctor"},
+                "top, renew, release, purge, break, doctor"},
         BadLine{{"stauts"}, "did you mean 'status'?"}, BadLine{{"relaese", "g"}, "'release'"},
         BadLine{{"frobnicate"}, "'frobnicate' is not a command"}, BadLine{{""}, "not a command"},
         BadLine{{"--json"}, "--json"}, BadLine{{"--store"}, "--store"},
@@ -69,10 +69,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{"outbox", "outbox", "m1"}, "KEY needs --retry or --drop"},
         BadLine{{"outbox", "outbox", ""}, "KEY needs --retry or --drop"},
         BadLine{{"put", "--create", "--wait", "1s", "sagas", "1"}, "--create"},
-        BadLine{{"events", "--interval", "1s"}, "--follow"}, BadLine{{"doctor", "x"}, "'x'"},
-        BadLine{{"collections", "x"}, "'x'"}, BadLine{{"status", "--", "a", "b"}, "'b'"},
-        BadLine{{"status", "a", "b"}, "'b'"}, BadLine{{"get", "sagas"}, "KEY"},
-        BadLine{{"get"}, "COLLECTION"}, BadLine{{"release"}, "GROUP"}, BadLine{{"break"}, "NAME"},
+        BadLine{{"doctor", "x"}, "'x'"}, BadLine{{"collections", "x"}, "'x'"},
+        BadLine{{"status", "--", "a", "b"}, "'b'"}, BadLine{{"status", "a", "b"}, "'b'"},
+        BadLine{{"get", "sagas"}, "KEY"}, BadLine{{"get"}, "COLLECTION"},
+        BadLine{{"release"}, "GROUP"}, BadLine{{"break"}, "NAME"},
         BadLine{{"purge", "--idle-for", "3d"}, "--forget"},
         BadLine{{"purge", "--forget"}, "--idle-for"},
         BadLine{{"status", "--expired", "--live"}, "--live"},
@@ -200,7 +200,6 @@ std::vector<Option> EveryOption() {
   add({"delete"}, {"sagas", "1"}, {{"--key-type", "int"}, {"--wait", "1s"}, {"--ttl", "1s"}});
   add({"list"}, {"sagas"}, {{"--order-by", "n"}, {"--limit", "2"}});
   add({"import"}, {"sagas", "/dev/null"}, {{"--wait", "1s"}, {"--ttl", "1s"}, {"--key", "id"}});
-  add({"events"}, {}, {{"--prefix", "a"}});
   add({"edit", "--editor", "true"}, {"sagas", "1"}, {{"--wait", "1s"}, {"--key-type", "int"}});
   add({"edit"}, {"sagas", "1"}, {{"--editor", "true"}});
   add({"status"}, {},

@@ -59,9 +59,9 @@ bool IsLease(Duration ttl) { return ttl >= kMinTtl && ttl <= kMaxTtl; }
 
 void CheckArguments(const Arguments& arguments) {
   static const std::set<std::string> kCommands{
-      "run",    "get",    "put",    "edit",   "delete",   "collections", "list",
-      "export", "import", "status", "events", "top",      "renew",       "release",
-      "purge",  "break",  "outbox", "doctor", "--version"};
+      "run",     "get",    "put",    "edit",   "delete", "collections",
+      "list",    "export", "import", "status", "top",    "renew",
+      "release", "purge",  "break",  "outbox", "doctor", "--version"};
   Require(kCommands.count(arguments.command) == 1, "a command is known");
   const cli::RunOptions& run = arguments.run;
   if (arguments.command == "run") {

@@ -18,9 +18,9 @@
 namespace doclock::cli {
 namespace {
 
-constexpr std::array<std::string_view, 18> kCommands{
-    "run",    "get",    "put",    "edit", "delete", "collections", "list",  "export", "import",
-    "outbox", "status", "events", "top",  "renew",  "release",     "purge", "break",  "doctor"};
+constexpr std::array<std::string_view, 17> kCommands{
+    "run",    "get",    "put",    "edit",   "delete", "collections", "list",  "export", "import",
+    "outbox", "status", "top",    "renew",  "release", "purge",       "break", "doctor"};
 
 /// An error in the command line: one line, which names the option.
 struct UsageError {

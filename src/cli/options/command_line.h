@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cli/commands/documents/documents.h"
-#include "cli/commands/events.h"
 #include "cli/commands/list.h"
 #include "cli/commands/locks.h"
 #include "cli/commands/outbox.h"
@@ -27,7 +26,6 @@ struct Arguments {
   TransferOptions transfer;
   OutboxOptions outbox;
   LocksOptions locks;
-  EventsOptions events;
   TopOptions top;
 };
 

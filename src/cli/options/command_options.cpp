@@ -238,19 +238,6 @@ void AddStatus(CLI::App& app, LocksOptions& locks) {
       ->needs(watch);
 }
 
-void AddEvents(CLI::App& app, EventsOptions& events) {
-  CLI::App* const sub = app.add_subcommand(
-      "events", "Print the held locks; with --follow also each grant, release, expiry and break");
-  CLI::Option* const follow = sub->add_flag("--follow", events.follow, "Go on until interrupted");
-  AddText(sub, "--prefix", events.prefix, "Only names with this prefix", kMaxKeyBytes);
-  AddDuration(sub, "--interval", events.interval,
-              "With --follow: how often to look (default: 500ms)", kIntervals)
-      ->needs(follow);
-  sub->footer(
-      "events does not see a lock that is granted and released between two looks.\n\n"
-      "Example: doclock events --follow --json");
-}
-
 void AddTop(CLI::App& app, TopOptions& top) {
   CLI::App* const sub =
       app.add_subcommand("top", "Show the locks in full screen, and keep them up to date");
@@ -340,7 +327,6 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   AddTransfers(app, arguments.transfer);
   AddOutbox(app, arguments.outbox);
   AddStatus(app, arguments.locks);
-  AddEvents(app, arguments.events);
   AddTop(app, arguments.top);
   AddGroups(app, arguments.locks);
   AddTidying(app, arguments.locks);

@@ -49,10 +49,10 @@ class PackagingTest : public CliTest {
 TEST_F(PackagingTest, CompletionOffersTheCommands) {
   EXPECT_EQ(Completed({"ru"}), "run\n");
   EXPECT_EQ(Completed({"re"}), "renew\nrelease\n");
-  EXPECT_EQ(Completed({""}),
-            "run\nget\nput\nedit\ndelete\ncollections\nlist\nexport\nimport\noutbox\nstatus\nevents"
-            "\ntop\nrenew\n"
-            "release\npurge\nbreak\ndoctor\n");
+  EXPECT_EQ(
+      Completed({""}),
+      "run\nget\nput\nedit\ndelete\ncollections\nlist\nexport\nimport\noutbox\nstatus\ntop\nrenew\n"
+      "release\npurge\nbreak\ndoctor\n");
   EXPECT_THAT(Completed({"--js"}), "--json\n");
 }
 
@@ -62,7 +62,7 @@ TEST_F(PackagingTest, CompletionOffersEachCommandItsOwnOptionsAndAllOfThem) {
   EXPECT_EQ(Completed({"get", "--min"}), "\n");
   for (const char* name :
        {"run", "get", "put", "edit", "delete", "collections", "list", "export", "import", "outbox",
-        "status", "events", "top", "renew", "release", "purge", "break", "doctor"}) {
+        "status", "top", "renew", "release", "purge", "break", "doctor"}) {
     const std::string offered = Completed({name, "--"});
     for (const std::string& option : WordsLike(Doclock({name, "--help"}).out, "--")) {
       EXPECT_THAT(offered + "--version\n", HasSubstr(option + "\n")) << name;
@@ -95,7 +95,7 @@ TEST_F(PackagingTest, TheManualHasEveryCommandAndOption) {
   std::erase(manual, '\\');
   for (const char* name :
        {"run", "get", "put", "edit", "delete", "collections", "list", "export", "import", "outbox",
-        "status", "events", "top", "renew", "release", "purge", "break", "doctor"}) {
+        "status", "top", "renew", "release", "purge", "break", "doctor"}) {
     EXPECT_THAT(manual, HasSubstr(name));
     for (const std::string& option : WordsLike(Doclock({name, "--help"}).out, "--")) {
       EXPECT_THAT(manual, HasSubstr(option)) << name;
