@@ -73,8 +73,8 @@ _doclock() {
     edit) options+=" --key-type --wait --ttl --editor" ;;
     delete) options+=" --key-type --wait --ttl --if-version" ;;
     list) options+=" $search --keys" ;;
-    export) options+=" $search --lock --wait --ttl --resume" ;;
-    import) options+=" --wait --ttl --resume --create --key --key-type" ;;
+    export) options+=" $search" ;;
+    import) options+=" --wait --ttl --create --key --key-type" ;;
     outbox) options+=" --key-type --retry --drop" ;;
     status) options+=" --key-type --prefix --owner --group --expired --live --closed --watch --interval" ;;
     top) options+=" --prefix --sort --interval" ;;

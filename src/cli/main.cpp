@@ -6,6 +6,7 @@
 
 #include "cli/commands/doctor.h"
 #include "cli/commands/version.h"
+#include "cli/json/json_text.h"
 #include "cli/options/command_line.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
@@ -103,6 +104,9 @@ int DispatchAndTell(Arguments& arguments, const std::string& from_environment) {
   } catch (const Error& error) {
     Tell(error);
     return ExitCodeOf(error);
+  } catch (const BadJson& error) {
+    Tell(error.what());
+    return kBadData;
   } catch (const Unfinished& error) {
     Tell(error.what());
     return kUnfinished;

@@ -48,9 +48,6 @@ TEST_F(InputTest, ATextWithoutAnEndIsRefused) {
     const Ended import = Doclock({"import", "sagas", endless});
     EXPECT_EQ(import.code, 65);
     EXPECT_THAT(import.err, HasSubstr("line 1: the text is longer than"));
-    const Ended export_ = Doclock({"export", "--resume", "sagas", endless});
-    EXPECT_EQ(export_.code, 64);
-    EXPECT_THAT(export_.err, HasSubstr("--resume: FILE is no regular file"));
   }
 }
 
@@ -116,26 +113,6 @@ TEST_F(InputTest, InputThatCannotBeReadIsNotTakenForItsEnd) {
           << words << from;
     }
   }
-}
-
-TEST_F(InputTest, AFailedWaitForInputEndsIt) {
-  const Ended ended = Program({"python3", "-c", R"(
-import resource, subprocess, sys, time
-program = subprocess.Popen([sys.argv[1], "import", "sagas"], stdin=subprocess.PIPE)
-program.stdin.write(b'{"key":"1","body":{}}\n')
-program.stdin.flush()
-while subprocess.run([sys.argv[1], "get", "sagas", "1"], capture_output=True).returncode != 0:
-  time.sleep(0.01)
-# Then poll() refuses to wait for a descriptor.
-resource.prlimit(program.pid, resource.RLIMIT_NOFILE, (0, 0))
-print(program.wait())
-)",
-                               DOCLOCK_CLI},
-                              {store})
-                          .Wait();
-  EXPECT_EQ(ended.out, "1 documents imported\n64\n");
-  EXPECT_THAT(ended.err, HasSubstr("FILE: standard input cannot be read: "));
-  EXPECT_THAT(ended.err, HasSubstr("the import ended at line 2; "));
 }
 
 TEST_F(InputTest, AStoreFileThatCannotBeReadSaysWhy) {

@@ -13,8 +13,6 @@ namespace doclock::cli {
 /// `doclock export` and `doclock import`.
 struct TransferOptions : SearchOptions {
   std::string file = "-";  ///< "-": standard output, or input.
-  bool resume = false;     ///< Go on after an interruption.
-  bool lock = false;       ///< export: lock each document while it is read.
   bool create = false;     ///< import: leave documents alone that exist.
   KeyText key;  ///< import: the member with the key; its name is empty: what export wrote.
   Duration wait;
@@ -24,7 +22,7 @@ struct TransferOptions : SearchOptions {
 
 // Each returns the program's exit code.
 int Export(const LockManager& manager, const TransferOptions& options);
-/// @param open opens the store; called when the file has been checked
+/// @param open opens the store; called when the file can be read
 int Import(const std::function<std::shared_ptr<Store>()>& open, const TransferOptions& options);
 
 }  // namespace doclock::cli

@@ -13,15 +13,12 @@
 
 #include "cli/json/json_text.h"
 #include "cli/output/messages.h"
-#include "cli/output/progress.h"
 #include "doclock/body.h"
 
 namespace doclock::cli {
 namespace {
 
 constexpr std::size_t kReadAtOnce = 64 * 1024;
-/// The signal may have come to another thread, which does not end the wait for input.
-constexpr int kLookForSignalsMs = 100;
 /// A text has six bytes at most (\u0001) for one of the body. Key, names and blanks come on top.
 constexpr std::size_t kLongest = 6 * kMaxBodyBytes + 64 * 1024;
 
@@ -55,16 +52,12 @@ bool Input::Fill() {
   buffer_.resize(kReadAtOnce);
   at_ = buffer_.size();  // if reading fails, nothing is left: another thread may ask again
   ssize_t got = 0;
-  while (Interruption::signal() == 0) {
+  while ((got = ::read(descriptor_, buffer_.data(), buffer_.size())) < 0) {
     pollfd place{descriptor_, POLLIN, 0};
-    const int ready = ::poll(&place, 1, kLookForSignalsMs);
-    if (ready < 0 && errno != EINTR) ThrowUnreadable(errno);
-    if (ready <= 0) continue;
-    got = ::read(descriptor_, buffer_.data(), buffer_.size());
-    if (got >= 0) break;
+    if (errno == EAGAIN) ::poll(&place, 1, -1);  // another program made it non-blocking
     if (errno != EINTR && errno != EAGAIN) ThrowUnreadable(errno);
   }
-  buffer_.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  buffer_.resize(static_cast<std::size_t>(got));
   at_ = 0;
   return got > 0;
 }
@@ -79,7 +72,7 @@ bool Input::Line(std::string& line) {
     at_ = whole ? end + 1 : buffer_.size();
     if (whole || !Fill()) {
       if (!std::exchange(started_, true)) RemoveByteOrderMark(line);
-      return whole || (!line.empty() && Interruption::signal() == 0);
+      return whole || !line.empty();
     }
   }
 }

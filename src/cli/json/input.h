@@ -5,7 +5,7 @@
 namespace doclock::cli {
 
 /// A text that is read from a file, or from standard input ("-"). A byte order mark at its start is
-/// left out. While an Interruption lives, a signal ends the text. Not thread-safe.
+/// left out. Not thread-safe.
 class Input {
  public:
   /// @param option what names the file on the command line, for messages

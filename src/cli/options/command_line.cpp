@@ -19,8 +19,8 @@ namespace doclock::cli {
 namespace {
 
 constexpr std::array<std::string_view, 17> kCommands{
-    "run",    "get",    "put",    "edit",   "delete", "collections", "list",  "export", "import",
-    "outbox", "status", "top",    "renew",  "release", "purge",       "break", "doctor"};
+    "run",    "get",    "put", "edit",  "delete",  "collections", "list",  "export", "import",
+    "outbox", "status", "top", "renew", "release", "purge",       "break", "doctor"};
 
 /// An error in the command line: one line, which names the option.
 struct UsageError {
@@ -189,10 +189,6 @@ void CheckValues(Arguments& arguments, const CLI::App& sub) {
     if (command == "export") static_cast<void>(FilterOf(arguments.transfer));
   } catch (const std::invalid_argument& error) {
     throw UsageError{command + ": " + error.what()};
-  }
-  const bool to_terminal = command == "export" && arguments.transfer.file == "-";
-  if (to_terminal && arguments.transfer.resume) {
-    throw UsageError{"export: --resume needs a FILE"};
   }
 }
 

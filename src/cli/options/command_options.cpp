@@ -162,13 +162,6 @@ void AddTransfers(CLI::App& app, TransferOptions& transfer) {
   AddSearch(from, transfer);
   AddAnything(from, "FILE", transfer.file, "File to create; - is standard output", "")
       ->capture_default_str();
-  CLI::Option* const lock =
-      from->add_flag("--lock", transfer.lock, "Lock each document while it is read");
-  AddWaiting(from, transfer.wait, transfer.ttl);
-  from->get_option("--wait")->needs(lock);
-  from->get_option("--ttl")->needs(lock);
-  from->add_flag("--resume", transfer.resume,
-                 "Go on with FILE: add the documents that it does not hold yet");
   from->footer("Example: doclock export order_sagas sagas.jsonl");
   CLI::App* const into = app.add_subcommand(
       "import", "Create or replace documents, each under its lock, from lines of JSON");
@@ -185,10 +178,7 @@ void AddTransfers(CLI::App& app, TransferOptions& transfer) {
   AddKeyType(into, transfer.key);
   into->get_option("--key-type")->needs(key);
   AddWaiting(into, transfer.wait, transfer.ttl);
-  CLI::Option* const resume =
-      into->add_flag("--resume", transfer.resume,
-                     "Skip documents that the store holds already as they are in FILE");
-  into->add_flag("--create", transfer.create, "Skip documents that exist")->excludes(resume);
+  into->add_flag("--create", transfer.create, "Skip documents that exist");
   into->footer(
       "Example: doclock import --wait 10s order_sagas sagas.jsonl\n"
       "Example: doclock import --key id orders documents.jsonl");

@@ -6,7 +6,6 @@
 #include "cli/json/input.h"
 #include "cli/json/json_text.h"
 #include "cli/output/exit_codes.h"
-#include "cli/output/messages.h"
 #include "cli/store/whole_document.h"
 #include "doclock/locking_repository.h"
 
@@ -71,13 +70,7 @@ void TellUnreadable(const DocumentOptions& options, const std::string& what_happ
 }
 
 int Put(const std::function<std::shared_ptr<Store>()>& open, const DocumentOptions& options) {
-  Body body;
-  try {
-    body = StorableBody(ParseJson(Input(options.file).Rest()));
-  } catch (const BadJson& error) {
-    Tell(error.what());
-    return kBadData;
-  }
+  Body body = StorableBody(ParseJson(Input(options.file).Rest()));
   const LockManager manager(open());
   const Documents documents(manager, options.collection);
   if (options.create) return Create(documents, options, body);
