@@ -57,44 +57,6 @@ TEST_F(ImportTest, EndsAtTheFirstLineThatTheStoreRefuses) {
   }
 }
 
-TEST_F(ImportTest, PlainDocumentsNameTheirKey) {
-  const std::string lines =
-      "{\"id\":\"a\",\"n\":1}\n{\"id\":7,\"n\":2}\n"
-      "{\"id\":{\"$oid\":\"0123456789abcdef01234567\"},\"key\":\"mine\"}\n";
-  const Ended without = Doclock({"import", "sagas", File(lines)});
-  EXPECT_EQ(without.code, 65);
-  EXPECT_THAT(without.err, HasSubstr("line 1: there is no member \"key\"; for plain documents "
-                                     "name their key with --key"));
-  EXPECT_EQ(Doclock({"import", "--key", "id", "sagas", folder / "lines"}).code, 0);
-  EXPECT_EQ(Doclock({"get", "--json", "sagas", "a"}).out, "{\"n\":1}\n");
-  EXPECT_EQ(Doclock({"get", "--json", "--key-type", "int", "sagas", "7"}).out, "{\"n\":2}\n");
-  EXPECT_EQ(
-      Doclock({"get", "--json", "--key-type", "oid", "sagas", "0123456789abcdef01234567"}).out,
-      "{\"key\":\"mine\"}\n");
-  const std::string id = "6f1c36ce-06a8-4f3d-8b57-0b38dfc7a6ac";
-  ASSERT_EQ(
-      Doclock({"import", "--key", "id", "--key-type", "uuid", "sagas"}, R"({"id":")" + id + "\"}")
-          .code,
-      0);
-  EXPECT_EQ(Doclock({"get", "--json", "--key-type", "uuid", "sagas", id}).out, "{}\n");
-}
-
-TEST_F(ImportTest, APlainDocumentWithoutAKeyIsRefused) {
-  for (const auto& [line, why] : std::vector<std::pair<std::string, std::string>>{
-           {R"({"n":1})", "there is no member \"id\", which --key names (a name at the top"},
-           {R"({"id":1.5})", "the member \"id\" is no key"},
-           {R"({"id":null})", "the member \"id\" is no key"},
-           {R"({"id":{"$binary":"x"}})", "the member \"id\" is no key"},
-           {R"({"id":18446744073709551615})", "the member \"id\" is no key"},
-           {R"({"id":"1","lockId":1})", "the body cannot be stored"},
-           {R"([])", "the line is not a JSON object"}}) {
-    const Ended ended = Doclock({"import", "--key", "id", "sagas", File(line)});
-    EXPECT_EQ(ended.code, 65) << line;
-    EXPECT_THAT(ended.err, HasSubstr("line 1: " + why)) << line;
-  }
-  EXPECT_EQ(Doclock({"import", "--key-type", "int", "sagas", File("")}).code, 64);
-}
-
 TEST_F(ImportTest, AFewThreadsAreEnough) {
   if (sqlite_test::kSanitized) GTEST_SKIP() << "sanitizers need more address space than that";
   std::string lines;

@@ -25,11 +25,11 @@ TEST_F(InputTest, NothingIsDroppedBehindANul) {
   const std::string nul(1, '\0');
   const Ended put = Doclock({"put", "sagas", "1"}, R"({"a":1})" + nul + R"({"b":2})");
   EXPECT_EQ(put.code, 65);
-  EXPECT_THAT(put.err, HasSubstr("a NUL byte was not expected, at column 8\n"));
+  EXPECT_THAT(put.err, HasSubstr("this is not valid JSON: it holds a NUL byte\n"));
   const Ended import =
       Doclock({"import", "sagas", File("lines", good + nul + R"({"key":"3","body":{}})")});
   EXPECT_EQ(import.code, 65);
-  EXPECT_THAT(import.err, HasSubstr("line 1: this is not valid JSON: a NUL byte"));
+  EXPECT_THAT(import.err, HasSubstr("line 1: this is not valid JSON: it holds a NUL byte"));
   const Ended edit =
       Doclock({"edit", "--editor", "cp '" + File("edited", R"({"a":2})" + nul + "more") + "'",
                "sagas", "1"});
@@ -86,11 +86,11 @@ TEST_F(InputTest, AByteOrderMarkIsLeftOut) {
 TEST_F(InputTest, WhatIsNotInUtf8IsToldSo) {
   const std::string nul(1, '\0');
   const std::string utf16 = "\xff\xfe{" + nul + "}" + nul;
-  EXPECT_THAT(Doclock({"put", "sagas", "1"}, utf16).err, HasSubstr("it is not in UTF-8"));
+  EXPECT_THAT(Doclock({"put", "sagas", "1"}, "{\"a\":\"\xe4\"}").err, HasSubstr("UTF-8"));
   const Ended url = Doclock({"--store-file", File("url", utf16), "run", "job", "--", "true"});
   EXPECT_EQ(url.code, 64);
   EXPECT_THAT(url.err, HasSubstr("--store-file: the first line of"));
-  EXPECT_THAT(url.err, HasSubstr("must be text in UTF-8"));
+  EXPECT_THAT(url.err, HasSubstr("is no URL in UTF-8"));
   const Ended cut = Doclock({"--store-file", File("url", "sqlite:" + (folder / "x.db") + nul + "y"),
                              "run", "job", "--", "true"});
   EXPECT_EQ(cut.code, 64);
@@ -119,8 +119,8 @@ TEST_F(InputTest, AStoreFileThatCannotBeReadSaysWhy) {
   for (const auto& [file, why] : std::vector<std::pair<std::string, std::string>>{
            {folder / "none", "cannot be read: No such file or directory"},
            {folder / ".", "cannot be read: Is a directory"},
-           {File("empty", ""), "is empty; it must be a URL"},
-           {File("blank", "\r\nsqlite:x.db\n"), "is empty; it must be a URL"}}) {
+           {File("empty", ""), "is no URL in UTF-8"},
+           {File("blank", "\r\nsqlite:x.db\n"), "is no URL in UTF-8"}}) {
     const Ended ended = Doclock({"--store-file", file, "status"});
     EXPECT_EQ(ended.code, 64) << file << ended.err;
     EXPECT_THAT(ended.err, HasSubstr("--store-file: ")) << file;

@@ -41,9 +41,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{},
                 "run, get, put, edit, delete, collections, list, export, import, outbox, status, "
                 "top, renew, release, purge, break, doctor"},
-        BadLine{{"stauts"}, "did you mean 'status'?"}, BadLine{{"relaese", "g"}, "'release'"},
+        BadLine{{"stauts"}, "'stauts' is not a command; the commands are run, get"},
         BadLine{{"frobnicate"}, "'frobnicate' is not a command"}, BadLine{{""}, "not a command"},
-        BadLine{{"--json"}, "--json"}, BadLine{{"--store"}, "--store"},
+        BadLine{{"--json"}, "there is no command"}, BadLine{{"--store"}, "--store"},
         BadLine{{"--frob", "status"}, "--frob"}, BadLine{{"-V"}, "no option '-V'"},
         BadLine{{"--stroe", "mysql:x", "status"}, "no option '--stroe'"},
         BadLine{{"--store", "sqlite:x.db", "--store-file", "f", "status"}, "--store-file"},
@@ -76,7 +76,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{"status", "--interval", "1s"}, "--watch"},
         BadLine{{"status", "--watch", "--interval", "1ms"}, "--interval"},
         BadLine{{"run", "--fence-env", "A=B", "job", "--", "true"}, "--fence-env"},
-        BadLine{{"run", "--fence-env", "1A", "job", "--", "true"}, "--fence-env"},
         BadLine{{"run", "--shared", "2", "--min-hold", "1s", "job", "--", "true"}, "--min-hold"},
         BadLine{{"run", "--ttl", "4s", "--kill-after", "3s", "job", "--", "true"}, "--kill-after"},
         BadLine{{"get", "--key-type", "int", "sagas", "4x"}, "KEY"},
@@ -196,7 +195,7 @@ std::vector<Option> EveryOption() {
   add({"put"}, {"sagas", "1"}, {{"--if-version", "1"}});
   add({"delete"}, {"sagas", "1"}, {{"--key-type", "int"}, {"--wait", "1s"}, {"--ttl", "1s"}});
   add({"list"}, {"sagas"}, {{"--order-by", "n"}, {"--limit", "2"}});
-  add({"import"}, {"sagas", "/dev/null"}, {{"--wait", "1s"}, {"--ttl", "1s"}, {"--key", "id"}});
+  add({"import"}, {"sagas", "/dev/null"}, {{"--wait", "1s"}, {"--ttl", "1s"}});
   add({"edit", "--editor", "true"}, {"sagas", "1"}, {{"--wait", "1s"}, {"--key-type", "int"}});
   add({"edit"}, {"sagas", "1"}, {{"--editor", "true"}});
   add({"status"}, {},

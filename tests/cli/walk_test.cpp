@@ -88,13 +88,10 @@ TEST_F(KeysTest, AreSearchedAndOrdered) {
   for (const char* key : {"a", "b", "c"}) {
     ASSERT_EQ(Doclock({"put", "sagas", key}, R"({"n":1})").code, 0);
   }
-  for (const char* name : {"id", "_id"}) {
-    const std::string field = name;
-    EXPECT_THAT(Keys({"--where", field + "=b"}), ElementsAre("b"));
-    EXPECT_THAT(Keys({"--where", field + ">a", "--where", "n=1"}), ElementsAre("b", "c"));
-    EXPECT_THAT(Keys({"--order-by", field, "--descending"}), ElementsAre("c", "b", "a"));
-    EXPECT_THAT(Keys({"--order-by", field, "--descending", "--after", "b"}), ElementsAre("a"));
-  }
+  EXPECT_THAT(Keys({"--where", "_id=b"}), ElementsAre("b"));
+  EXPECT_THAT(Keys({"--where", "_id>a", "--where", "n=1"}), ElementsAre("b", "c"));
+  EXPECT_THAT(Keys({"--order-by", "_id", "--descending"}), ElementsAre("c", "b", "a"));
+  EXPECT_THAT(Keys({"--order-by", "_id", "--descending", "--after", "b"}), ElementsAre("a"));
   EXPECT_THAT(Keys({"--after", "a"}), ElementsAre("b", "c"));
   const Ended refused = Doclock({"list", "--after", "a", "--order-by", "n", "sagas"});
   EXPECT_EQ(refused.code, 64);

@@ -8,11 +8,13 @@
 #include <stdexcept>
 #include <string>
 
-#include "cli/commands/transfer.h"
+#include "cli/commands/commands.h"
 #include "cli/json/json_text.h"
+#include "cli/json/lock_json.h"
+#include "cli/options/options.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
-#include "cli/output/progress.h"
+#include "cli/store/search.h"
 #include "doclock/errors.h"
 #include "doclock/locking_repository.h"
 
@@ -20,6 +22,10 @@ namespace doclock::cli {
 namespace {
 
 using nlohmann::json;
+
+struct ExportOptions : SearchOptions {
+  std::string file = "-";  ///< "-": standard output.
+};
 
 /// Makes the file. Only its owner can read it, because documents may be private.
 std::ofstream Create(const std::string& file) {
@@ -34,76 +40,65 @@ std::ofstream Create(const std::string& file) {
   return std::ofstream(file, std::ios::app);
 }
 
-/// Writes documents as lines, and counts them.
-class Lines {
- public:
-  Lines(std::ostream& out, const std::string& collection) : out_(out), collection_(collection) {}
-
-  void Add(const DocumentLine& document) {
-    if (document.left_out > 0 && incomplete_++ == 0) first_ = document.key.ToString();
-    left_out_ += document.left_out;
-    out_ << TextOf(document) << '\n';
-    CheckWritten();
-    progress_.Show(++count);
+std::string LineTextOf(const DocumentLine& document, const std::string& collection) {
+  try {
+    return WithoutControls(detail::Print(LineOf(document)));
+  } catch (const json::type_error&) {
+    throw DocumentException("document '" + document.key.ToString() + "' of '" + collection +
+                                "' cannot be exported: it holds text that is not valid UTF-8",
+                            std::make_shared<const DocumentId>(collection, document.key));
   }
-  void Finish() {
-    out_.flush();
-    CheckWritten();
-  }
-  /// Names what the output lacks although it is stored.
-  void TellLeftOut() const {
-    if (incomplete_ == 0) return;
-    Tell("members whose names are empty, begin with '$' or hold '.' are not in the output: " +
-         std::to_string(left_out_) + " in " + std::to_string(incomplete_) +
-         " documents, the first of which is '" + first_ + "'");
-  }
+}
 
-  std::int64_t count = 0;
-
- private:
-  [[nodiscard]] std::string TextOf(const DocumentLine& document) const {
-    try {
-      return WithoutControls(detail::Print(LineOf(document)));
-    } catch (const json::type_error&) {
-      throw DocumentException("document '" + document.key.ToString() + "' of '" + collection_ +
-                                  "' cannot be exported: it holds text that is not valid UTF-8",
-                              std::make_shared<const DocumentId>(collection_, document.key));
-    }
-  }
-  void CheckWritten() const {
-    if (out_) return;
-    throw IoError(std::string("the output cannot be written: ") + std::strerror(errno));
-  }
-
-  std::ostream& out_;
-  const std::string& collection_;
-  Progress progress_{"exported"};
-  std::int64_t left_out_ = 0, incomplete_ = 0;  ///< Members; documents that have some.
-  std::string first_;                           ///< The first of those documents.
-};
-
-}  // namespace
-
-int Export(const LockManager& manager, const TransferOptions& options) {
+int Export(const Context& context, const ExportOptions& options) {
+  static_cast<void>(FilterOf(options));  // throws for bad conditions
+  const LockManager manager = context.manager();
   // Before the file is made: the collection may be missing.
   const LockingRepository<Body> documents(manager, options.collection);
   const bool to_file = options.file != "-";
   std::ofstream file = to_file ? Create(options.file) : std::ofstream();
-  Lines lines(to_file ? file : std::cout, options.collection);
+  std::ostream& out = to_file ? file : std::cout;
+  const auto check_written = [&] {
+    if (!out) throw IoError(std::string("the output cannot be written: ") + std::strerror(errno));
+  };
+  std::int64_t count = 0, left_out = 0, incomplete = 0;
+  std::string first_incomplete;
+  // What the output lacks although it is stored.
+  const auto tell_left_out = [&] {
+    if (incomplete == 0) return;
+    Tell("members whose names are empty, begin with '$' or hold '.' are not in the output: " +
+         std::to_string(left_out) + " in " + std::to_string(incomplete) +
+         " documents, the first of which is '" + first_incomplete + "'");
+  };
   try {
     ForEachDocument(manager, options, [&](const DocumentLine& document) {
-      lines.Add(document);
-      return true;
+      left_out += document.left_out;
+      if (document.left_out > 0 && incomplete++ == 0) first_incomplete = document.key.ToString();
+      out << LineTextOf(document, options.collection) << '\n';
+      check_written();
+      return ++count > 0;
     });
-    lines.Finish();
   } catch (...) {
-    lines.TellLeftOut();
+    tell_left_out();
     throw;
   }
-  lines.TellLeftOut();
-  if (to_file && options.json) std::cout << json{{"exported", lines.count}}.dump() << '\n';
-  if (to_file && !options.json) std::cout << lines.count << " documents exported\n";
+  tell_left_out();
+  out.flush();
+  check_written();
+  if (to_file && context.json) PrintJson({{"exported", count}});
+  if (to_file && !context.json) std::cout << count << " documents exported\n";
   return kOk;
+}
+
+}  // namespace
+
+Action AddExport(CLI::App& sub) {
+  const auto options = std::make_shared<ExportOptions>();
+  AddSearch(sub, *options);
+  AddAnything(sub, "FILE", options->file, "File to create; - is standard output", "")
+      ->capture_default_str();
+  sub.footer("Example: doclock export order_sagas sagas.jsonl");
+  return [options](const Context& context) { return Export(context, *options); };
 }
 
 }  // namespace doclock::cli
