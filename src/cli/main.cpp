@@ -1,82 +1,30 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <iostream>
+#include <string>
+#include <vector>
 
-#include "cli/commands/doctor.h"
-#include "cli/commands/version.h"
-#include "cli/options/command_line.h"
+#include "cli/command_line.h"
+#include "cli/complete.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
-#include "cli/output/standard_output.h"
 #include "cli/process/leaving.h"
 #include "cli/store/driver.h"
-#include "cli/store/open_chosen.h"
-#include "cli/store/search.h"
 
 namespace doclock::cli {
 namespace {
 
-/// Only commands that write create what is missing: a misspelt name is an error, not a new lock.
-/// The doctor leaves no trace.
-OpenMode ModeFor(const std::string& command) {
-  const bool creates = command == "run" || command == "put" || command == "import";
-  if (command == "doctor") return OpenMode::kUnchanged;
-  return creates ? OpenMode::kAsTheUrlSays : OpenMode::kExisting;
-}
-
-/// Completes the options of each command with those of all.
-void Share(Arguments& arguments) {
-  arguments.run.collection = arguments.collection;
-  arguments.locks.collection = arguments.collection;
-  arguments.events.collection = arguments.collection;
-  arguments.top.collection = arguments.collection;
-  arguments.top.json = arguments.json;
-  arguments.locks.json = arguments.json;
-  arguments.events.json = arguments.json;
-  arguments.list.json = arguments.json;
-  arguments.transfer.json = arguments.json;
-  arguments.outbox.json = arguments.json;
-  arguments.document.compact = arguments.json;
-}
-
-/// Runs a command that needs nothing before the store is open.
-int DispatchOpen(const LockManager& manager, const Arguments& arguments) {
-  const std::string& command = arguments.command;
-  if (command == "get") return Get(manager, arguments.document);
-  if (command == "edit") return Edit(manager, arguments.document);
-  if (command == "delete") return Delete(manager, arguments.document);
-  if (command == "collections") return Collections(manager, arguments.json);
-  if (command == "list") return List(manager, arguments.list);
-  if (command == "export") return Export(manager, arguments.transfer);
-  if (command == "outbox") return ShowOutbox(manager, arguments.outbox);
-  if (command == "status") return Status(manager, arguments.locks);
-  if (command == "events") return Events(manager, arguments.events);
-  if (command == "renew") return Renew(manager, arguments.locks);
-  if (command == "release") return Release(manager, arguments.locks);
-  if (command == "purge") return Purge(manager, arguments.locks);
-  return Break(manager, arguments.locks);
-}
-
-int Dispatch(Arguments& arguments, const std::string& from_environment) {
-  const std::string& command = arguments.command;
-  if (command == "--version") return VersionJson();
-  Share(arguments);
+int Dispatch(const Arguments& arguments, const std::string& from_environment) {
+  if (arguments.command == nullptr) return VersionJson();
   const StoreUrl chosen = UrlOf(arguments.store, from_environment);
   PrepareDriver(chosen.url);
   // By value: a thread that is left behind may still use it.
-  const auto within = [chosen,
-                       mode = ModeFor(command)](std::optional<std::chrono::milliseconds> patience) {
-    return OpenChosen(chosen, mode, patience);
-  };
-  const auto open = [&] { return within(std::nullopt); };
-  if (command == "run") return RunCommand(arguments.run, within);
-  if (command == "put") return Put(open, arguments.document);
-  if (command == "import") return Import(open, arguments.transfer);
-  if (command == "top") return Top(open, arguments.top);
-  if (command == "doctor") return Doctor(open, arguments.collection, arguments.json);
-  return DispatchOpen(LockManager(open()), arguments);
+  const auto open =
+      [chosen, mode = arguments.command->mode](std::optional<std::chrono::milliseconds> patience) {
+        return OpenChosen(chosen, mode, patience);
+      };
+  return arguments.action({arguments.collection, arguments.json, open, arguments.behind});
 }
 
 int ExitCodeOf(const Error& error) {
@@ -97,7 +45,7 @@ int ExitCodeOf(const Error& error) {
   }
 }
 
-int DispatchAndTell(Arguments& arguments, const std::string& from_environment) {
+int DispatchAndTell(const Arguments& arguments, const std::string& from_environment) {
   try {
     return Dispatch(arguments, from_environment);
   } catch (const std::invalid_argument& error) {
@@ -106,12 +54,9 @@ int DispatchAndTell(Arguments& arguments, const std::string& from_environment) {
   } catch (const Error& error) {
     Tell(error);
     return ExitCodeOf(error);
-  } catch (const Unfinished& error) {
+  } catch (const Failure& error) {
     Tell(error.what());
-    return kUnfinished;
-  } catch (const IoError& error) {
-    Tell(error.what());
-    return kIoError;
+    return error.code;
   } catch (const std::exception& error) {
     Tell(error.what());
     return kInternal;
@@ -119,12 +64,10 @@ int DispatchAndTell(Arguments& arguments, const std::string& from_environment) {
 }
 
 /// Output that did not arrive is an error.
-int CheckOutput(int code, const StandardOutput& output) {
+int CheckOutput(int code) {
   std::cout.flush();
   if (std::cout || code != kOk) return code;
-  const int error = output.error();
-  Tell(std::string("the output cannot be written") +
-       (error != 0 ? std::string(": ") + std::strerror(error) : ""));
+  Tell("the output cannot be written");
   return kIoError;
 }
 
@@ -139,11 +82,14 @@ void TakeStandardNumbers() {
 
 int Main(int argc, char** argv) {
   TakeStandardNumbers();
-  const StandardOutput output;
-  CommandLine line = ParseCommandLine(argc, argv);
-  if (!line.arguments) return CheckOutput(line.exit_code, output);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "__complete") {
+    return CheckOutput(Complete(words, HideStoreUrl(argc, argv)));
+  }
+  const CommandLine line = ParseCommandLine(argc, argv);
+  if (!line.arguments) return CheckOutput(line.exit_code);
   const std::string from_environment = HideStoreUrl(argc, argv);
-  return CodeToLeaveWith(CheckOutput(DispatchAndTell(*line.arguments, from_environment), output));
+  return CodeToLeaveWith(CheckOutput(DispatchAndTell(*line.arguments, from_environment)));
 }
 
 }  // namespace

@@ -89,8 +89,7 @@ TEST_F(ExitCodeTest, OutputThatDoesNotArriveIs74) {
       if (words == "release g" && where == ">&-") continue;  // it is released
       const Ended ended = InShell(words, where);
       EXPECT_EQ(ended.code, 74) << words << where;
-      const std::string why = where == ">&-" ? "Bad file descriptor" : "No space left on device";
-      EXPECT_THAT(ended.err, HasSubstr("the output cannot be written: " + why)) << words << where;
+      EXPECT_THAT(ended.err, HasSubstr("the output cannot be written")) << words << where;
     }
   }
   EXPECT_EQ(InShell("status nothere --json", "> /dev/full").code, 66) << "the first thing counts";
@@ -169,7 +168,6 @@ TEST_F(ExitCodeTest, OnlyWhatWritesMakesAStore) {
                                              {"collections"},
                                              {"list", "c"},
                                              {"export", "c"},
-                                             {"events"},
                                              {"doctor"}}) {
     const Ended ended = Doclock(words);
     EXPECT_EQ(ended.code, 69) << words[0];
@@ -187,8 +185,7 @@ TEST_F(ExitCodeTest, OnlyWhatWritesMakesAStore) {
                                              {"-c", "typo", "break", "x"},
                                              {"list", "typo"},
                                              {"export", "typo", folder / "out"},
-                                             {"delete", "typo", "x"},
-                                             {"-c", "typo", "events"}}) {
+                                             {"delete", "typo", "x"}}) {
     const Ended ended = Doclock(words);
     EXPECT_THAT(ended.err, AllOf(HasSubstr("typo"), Not(HasSubstr("no such document"))))
         << words[0];

@@ -23,7 +23,7 @@ class ImportTest : public CliTest {
   }
 };
 
-TEST_F(ImportTest, WhatCannotBeStoredIsFoundBeforeAnythingIsWritten) {
+TEST_F(ImportTest, NamesTheLineThatCannotBeStored) {
   const std::string deep = R"({"a":)" + std::string(100, '[') + std::string(100, ']') + "}";
   const std::string deeper = R"({"a":)" + std::string(99'999, '[') + std::string(99'999, ']') + "}";
   for (const std::string& bad :
@@ -34,23 +34,10 @@ TEST_F(ImportTest, WhatCannotBeStoredIsFoundBeforeAnythingIsWritten) {
     const Ended import = Doclock({"import", "sagas", File(Line("1", "{}") + Line("2", bad))});
     EXPECT_EQ(import.code, 65) << what;
     EXPECT_THAT(import.err, HasSubstr("line 2: the body cannot be stored: ")) << what;
-    const Ended put = Doclock({"put", "sagas", "1"}, bad);
+    const Ended put = Doclock({"put", "others", "1"}, bad);
     EXPECT_EQ(put.code, 65) << what;
     EXPECT_THAT(put.err, HasSubstr("the body cannot be stored: ")) << what;
-    EXPECT_FALSE(std::filesystem::exists(folder / "locks.db")) << what;
   }
-}
-
-TEST_F(ImportTest, StandardInputIsImportedUpToTheBadLine) {
-  const std::string lines = Line("1", "{}") + Line("2", "{}") + Line("3", R"({"lockId":1})");
-  const Ended ended = Doclock({"import", "sagas"}, lines);
-  EXPECT_EQ(ended.code, 65);
-  EXPECT_EQ(ended.out, "2 documents imported\n");
-  EXPECT_THAT(ended.err,
-              HasSubstr("the import ended at line 3; to go on mend line 3, then give --resume\n"));
-  EXPECT_THAT(ended.err, HasSubstr("line 3: the body cannot be stored: "));
-  EXPECT_THAT(Doclock({"import", "--create", "sagas"}, lines).err,
-              HasSubstr("to go on mend line 3, then repeat it with --create\n"));
 }
 
 TEST_F(ImportTest, EndsAtTheFirstLineThatTheStoreRefuses) {
@@ -62,49 +49,12 @@ TEST_F(ImportTest, EndsAtTheFirstLineThatTheStoreRefuses) {
     lines += Line(std::to_string(i), R"({"n":)" + std::to_string(i < 10 ? i : 0) + "}");
   }
   for (int round = 0; round < 10; ++round) {
-    const Ended ended = Doclock({"import", "--resume", "sagas", File(lines)});
+    const Ended ended = Doclock({"import", "sagas", File(lines)});
     EXPECT_NE(ended.code, 0);
-    EXPECT_THAT(ended.err, HasSubstr("the import ended at line 10; to go on give --resume\n"));
+    EXPECT_THAT(ended.err,
+                HasSubstr("the import ended at line 10; mend the cause and repeat it\n"));
     EXPECT_THAT(ended.err, HasSubstr("document '10' "));
   }
-}
-
-TEST_F(ImportTest, PlainDocumentsNameTheirKey) {
-  const std::string lines =
-      "{\"id\":\"a\",\"n\":1}\n{\"id\":7,\"n\":2}\n"
-      "{\"id\":{\"$oid\":\"0123456789abcdef01234567\"},\"key\":\"mine\"}\n";
-  const Ended without = Doclock({"import", "sagas", File(lines)});
-  EXPECT_EQ(without.code, 65);
-  EXPECT_THAT(without.err, HasSubstr("line 1: there is no member \"key\"; for plain documents "
-                                     "name their key with --key"));
-  EXPECT_EQ(Doclock({"import", "--key", "id", "sagas", folder / "lines"}).code, 0);
-  EXPECT_EQ(Doclock({"get", "--json", "sagas", "a"}).out, "{\"n\":1}\n");
-  EXPECT_EQ(Doclock({"get", "--json", "--key-type", "int", "sagas", "7"}).out, "{\"n\":2}\n");
-  EXPECT_EQ(
-      Doclock({"get", "--json", "--key-type", "oid", "sagas", "0123456789abcdef01234567"}).out,
-      "{\"key\":\"mine\"}\n");
-  const std::string id = "6f1c36ce-06a8-4f3d-8b57-0b38dfc7a6ac";
-  ASSERT_EQ(
-      Doclock({"import", "--key", "id", "--key-type", "uuid", "sagas"}, R"({"id":")" + id + "\"}")
-          .code,
-      0);
-  EXPECT_EQ(Doclock({"get", "--json", "--key-type", "uuid", "sagas", id}).out, "{}\n");
-}
-
-TEST_F(ImportTest, APlainDocumentWithoutAKeyIsRefused) {
-  for (const auto& [line, why] : std::vector<std::pair<std::string, std::string>>{
-           {R"({"n":1})", "there is no member \"id\", which --key names (a name at the top"},
-           {R"({"id":1.5})", "the member \"id\" is no key"},
-           {R"({"id":null})", "the member \"id\" is no key"},
-           {R"({"id":{"$binary":"x"}})", "the member \"id\" is no key"},
-           {R"({"id":18446744073709551615})", "the member \"id\" is no key"},
-           {R"({"id":"1","lockId":1})", "the body cannot be stored"},
-           {R"([])", "the line is not a JSON object"}}) {
-    const Ended ended = Doclock({"import", "--key", "id", "sagas", File(line)});
-    EXPECT_EQ(ended.code, 65) << line;
-    EXPECT_THAT(ended.err, HasSubstr("line 1: " + why)) << line;
-  }
-  EXPECT_EQ(Doclock({"import", "--key-type", "int", "sagas", File("")}).code, 64);
 }
 
 TEST_F(ImportTest, AFewThreadsAreEnough) {
@@ -119,37 +69,6 @@ TEST_F(ImportTest, AFewThreadsAreEnough) {
           .Wait();
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(ended.out, "50 documents imported\n");
-}
-
-TEST_F(ImportTest, ASignalEndsItWhileItWaitsForInput) {
-  const Ended ended = Program({"python3", "-c", R"(
-import subprocess, sys, time
-program = subprocess.Popen([sys.argv[1], "import", "sagas"], stdin=subprocess.PIPE)
-program.stdin.write(sys.argv[2].encode())
-program.stdin.flush()
-while subprocess.run([sys.argv[1], "get", "sagas", "1"], capture_output=True).returncode != 0:
-  time.sleep(0.01)
-program.terminate()
-print(program.wait())
-)",
-                               DOCLOCK_CLI, Line("1", "{}")},
-                              {store})
-                          .Wait();
-  EXPECT_EQ(ended.out, "1 documents imported\n" + std::to_string(128 + SIGTERM) + "\n");
-  EXPECT_THAT(ended.err, HasSubstr("interrupted at line 1; to go on give --resume\n"));
-}
-
-TEST_F(ImportTest, ASignalEndsItWhileItWaitsForALock) {
-  ASSERT_EQ(Doclock({"put", "sagas", "1"}, "{}").code, 0);
-  Holding holder(*this, {"-c", "sagas", "1"});
-  Program import(Command({"import", "--wait", "1h", "sagas"}), {store},
-                 Line("1", R"({"n":1})") + Line("2", "{}"));
-  ASSERT_TRUE(Eventually([&] { return Doclock({"get", "sagas", "2"}).code == 0; }));
-  import.Signal(SIGINT);
-  const Ended ended = import.Wait();
-  EXPECT_EQ(ended.code, 128 + SIGINT);
-  EXPECT_THAT(ended.err, HasSubstr("to go on give --resume\n"));
-  EXPECT_EQ(Doclock({"get", "--json", "sagas", "1"}).out, "{}\n");
 }
 
 }  // namespace

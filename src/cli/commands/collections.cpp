@@ -2,7 +2,7 @@
 #include <chrono>
 #include <iostream>
 
-#include "cli/commands/list.h"
+#include "cli/commands/commands.h"
 #include "cli/json/lock_json.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
@@ -10,19 +10,23 @@
 namespace doclock::cli {
 namespace {
 
-constexpr std::chrono::seconds kListTime{10};
-
-}  // namespace
-
-int Collections(const LockManager& manager, bool as_json) {
-  std::vector<std::string> names = manager.store()->ListCollections(kListTime);
+int Collections(const Context& context) {
+  std::vector<std::string> names =
+      context.manager().store()->ListCollections(std::chrono::seconds(10));
   std::sort(names.begin(), names.end());
-  if (as_json) {
+  if (context.json) {
     PrintJson(names);
     return kOk;
   }
   for (const std::string& name : names) std::cout << Printable(name) << '\n';
   return kOk;
+}
+
+}  // namespace
+
+Action AddCollections(CLI::App& sub) {
+  sub.footer("Example: doclock collections");
+  return Collections;
 }
 
 }  // namespace doclock::cli

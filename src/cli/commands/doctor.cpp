@@ -1,5 +1,3 @@
-#include "cli/commands/doctor.h"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -7,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include "cli/commands/commands.h"
 #include "cli/json/lock_json.h"
 #include "cli/options/durations.h"
 #include "cli/output/exit_codes.h"
@@ -26,10 +25,6 @@ constexpr milliseconds kSlow{500};
 
 constexpr std::array kLevels{"ok", "warning", "problem"};
 
-const char* LevelOf(const Finding& finding) {
-  return kLevels.at(static_cast<std::size_t>(finding.level));
-}
-
 milliseconds Since(SteadyClock::time_point begin) {
   return std::chrono::duration_cast<milliseconds>(SteadyClock::now() - begin);
 }
@@ -40,17 +35,13 @@ Finding Judged(const char* check, std::string text, FindingLevel level, std::str
   return {check, level, std::move(text), std::move(advice)};
 }
 
-std::string Counted(std::size_t count, const char* what) {
-  return std::to_string(count) + " " + what;
-}
-
 /// One examination. What was found stays when a later step fails.
 class Doctoring {
  public:
-  explicit Doctoring(const std::string& collection) : collection_(collection) {}
+  explicit Doctoring(const Context& context) : context_(context), collection_(context.collection) {}
 
-  void Examine(const std::function<std::shared_ptr<Store>()>& open) {
-    const LockManager manager(Open(open));
+  void Examine() {
+    const LockManager manager = Open();
     Store& store = *manager.store();
     const auto begin = SteadyClock::now();
     const std::vector<std::string> names = store.ListCollections(kAnswerTime);
@@ -74,13 +65,13 @@ class Doctoring {
   std::vector<Finding> findings;
 
  private:
-  std::shared_ptr<Store> Open(const std::function<std::shared_ptr<Store>()>& open) {
+  LockManager Open() {
     const auto begin = SteadyClock::now();
     try {
-      auto store = open();
+      LockManager manager = context_.manager();
       findings.push_back(
           {"open", FindingLevel::kOk, "the store was opened in " + DurationText(Since(begin))});
-      return store;
+      return manager;
     } catch (const Error& error) {
       findings.push_back({"open", FindingLevel::kProblem, error.what(),
                           "nothing else can be examined until the store can be opened"});
@@ -106,11 +97,11 @@ class Doctoring {
     for (const LockStatus& lock : LockProvider(manager, collection_).Admin().Status()) {
       ++(lock.malformed ? malformed : lock.expired ? expired : live);
     }
-    findings.push_back({"locks", FindingLevel::kOk, Counted(live, "locks are held")});
-    findings.push_back(Judged("leftovers", Counted(expired, "locks are expired"),
+    findings.push_back({"locks", FindingLevel::kOk, std::to_string(live) + " locks are held"});
+    findings.push_back(Judged("leftovers", std::to_string(expired) + " locks are expired",
                               expired > 0 ? FindingLevel::kWarning : FindingLevel::kOk,
                               "clear what they left: " + CommandFor("purge")));
-    findings.push_back(Judged("malformed", Counted(malformed, "locks are malformed"),
+    findings.push_back(Judged("malformed", std::to_string(malformed) + " locks are malformed",
                               malformed > 0 ? FindingLevel::kProblem : FindingLevel::kOk,
                               "another program wrote their fields; mend them by hand (" +
                                   CommandFor("status") + " shows them)"));
@@ -122,12 +113,13 @@ class Doctoring {
     return "doclock " + verb + (IsDefault() ? "" : " -c " + ShellWord(collection_));
   }
 
+  const Context& context_;
   const std::string& collection_;
 };
 
-void Print(const std::vector<Finding>& findings) {
+void PrintFindings(const std::vector<Finding>& findings) {
   for (const Finding& one : findings) {
-    const std::string level = LevelOf(one);
+    const std::string level = kLevels.at(static_cast<std::size_t>(one.level));
     std::cout << level << std::string(9 - level.size(), ' ') << one.check << ": "
               << Printable(one.text) << '\n';
     if (!one.advice.empty()) std::cout << "         " << Printable(one.advice) << '\n';
@@ -138,21 +130,18 @@ void PrintAsJson(const std::vector<Finding>& findings) {
   json all = json::array();
   for (const Finding& one : findings) {
     all.push_back({{"check", one.check},
-                   {"level", LevelOf(one)},
+                   {"level", kLevels.at(static_cast<std::size_t>(one.level))},
                    {"text", one.text},
                    {"advice", one.advice}});
   }
   PrintJson(all);
 }
 
-}  // namespace
-
-int Doctor(const std::function<std::shared_ptr<Store>()>& open, const std::string& collection,
-           bool as_json) {
-  const auto print = as_json ? &PrintAsJson : &Print;
-  Doctoring doctoring(collection);
+int Doctor(const Context& context) {
+  const auto print = context.json ? &PrintAsJson : &PrintFindings;
+  Doctoring doctoring(context);
   try {
-    doctoring.Examine(open);
+    doctoring.Examine();
   } catch (const Error&) {
     print(doctoring.findings);
     throw;
@@ -161,6 +150,15 @@ int Doctor(const std::function<std::shared_ptr<Store>()>& open, const std::strin
   const bool well = std::all_of(doctoring.findings.begin(), doctoring.findings.end(),
                                 [](const Finding& one) { return one.level == FindingLevel::kOk; });
   return well ? kOk : kMendable;
+}
+
+}  // namespace
+
+Action AddDoctor(CLI::App& sub) {
+  sub.footer(
+      "Exits with 0 if all is well, 78 if there is something to mend, 69 if the store is down.\n\n"
+      "Example: doclock doctor -c orders");
+  return Doctor;
 }
 
 }  // namespace doclock::cli

@@ -1,27 +1,21 @@
-#include "cli/commands/list.h"
+#include "cli/commands/commands.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <iostream>
 
 #include "cli/json/json_text.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
+#include "cli/store/search.h"
 
 namespace doclock::cli {
 namespace {
 
+struct ListOptions : SearchOptions {
+  bool keys = false;  ///< Keys alone.
+};
+
 /// The width of each column but the last, if its contents fit.
 constexpr std::size_t kKeyWidth = 36, kVersionWidth = 7, kLockWidth = 6;
-
-/// The columns of the terminal that the output goes to; 0: it goes elsewhere.
-std::size_t TerminalWidth() {
-  winsize size{};
-  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
 
 std::string Padded(std::string text, std::size_t width) {
   const std::size_t is = WidthOf(text);
@@ -29,17 +23,11 @@ std::string Padded(std::string text, std::size_t width) {
   return text;
 }
 
-/// Cuts what is wider than the terminal.
-std::string Cut(std::string line, std::size_t width) {
-  if (width == 0 || WidthOf(line) <= width) return line;
-  return std::string(FirstCharacters(line, std::max(width, std::size_t{3}) - 3)) + "...";
-}
-
-std::string RowOf(const DocumentLine& document, std::size_t width) {
-  const std::string head = Padded(Printable(TextOf(document.key).text), kKeyWidth) +
-                           Padded(std::to_string(document.version), kVersionWidth) +
-                           Padded(document.locked ? "locked" : "-", kLockWidth);
-  return Cut(head + Printable(ExactText(detail::BodyAccess::Exact(document.body))), width);
+std::string RowOf(const DocumentLine& document) {
+  return Padded(Printable(TextOf(document.key).text), kKeyWidth) +
+         Padded(std::to_string(document.version), kVersionWidth) +
+         Padded(document.locked ? "locked" : "-", kLockWidth) +
+         Printable(ExactText(detail::BodyAccess::Exact(document.body)));
 }
 
 void PrintKey(const Key& of, bool as_json) {
@@ -49,33 +37,41 @@ void PrintKey(const Key& of, bool as_json) {
             << '\n';
 }
 
-}  // namespace
-
-int List(const LockManager& manager, const ListOptions& options) {
-  const std::size_t width = TerminalWidth();
-  const bool table = !options.json && !options.keys;
-  if (table) {
+int List(const Context& context, const ListOptions& options) {
+  static_cast<void>(FilterOf(options));  // throws for bad conditions
+  const LockManager manager = context.manager();
+  if (!context.json && !options.keys) {
     std::cout << Padded("KEY", kKeyWidth) << Padded("VERSION", kVersionWidth)
               << Padded("LOCK", kLockWidth) << "BODY\n";
   }
   const auto print = [&](const DocumentLine& document) {
     if (options.keys) {
-      PrintKey(document.key, options.json);
+      PrintKey(document.key, context.json);
     } else {
-      std::cout << (options.json ? ExactText(LineOf(document)) : RowOf(document, width)) << '\n';
+      std::cout << (context.json ? ExactText(LineOf(document)) : RowOf(document)) << '\n';
     }
     return static_cast<bool>(std::cout);
   };
   int code = kOk;
-  // Its key can be read: whoever wants to mend or delete such documents needs all of them.
+  // Its key can be read, and the user needs it to mend or delete the document.
   const auto go_on = [&](const DocumentException& error) {
     code = kBadData;
     Tell(error);
-    if (options.keys) PrintKey(error.document()->key, options.json);
+    if (options.keys) PrintKey(error.document()->key, context.json);
     return static_cast<bool>(std::cout);
   };
   ForEachDocument(manager, options, print, go_on);
   return code;
+}
+
+}  // namespace
+
+Action AddList(CLI::App& sub) {
+  const auto options = std::make_shared<ListOptions>();
+  AddSearch(sub, *options);
+  sub.add_flag("--keys", options->keys, "Print only the keys");
+  sub.footer("Example: doclock list --where step=queued --order-by due --limit 10 order_sagas");
+  return [options](const Context& context) { return List(context, *options); };
 }
 
 }  // namespace doclock::cli

@@ -1,10 +1,12 @@
-#include "cli/commands/outbox.h"
-
 #include <iostream>
+#include <optional>
 
+#include "cli/commands/commands.h"
 #include "cli/json/json_text.h"
 #include "cli/json/lock_json.h"
 #include "cli/options/durations.h"
+#include "cli/options/keys.h"
+#include "cli/options/options.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
 #include "doclock/outbox.h"
@@ -14,7 +16,15 @@ namespace {
 
 using nlohmann::json;
 
-void Print(const OutboxStatus& status, const std::vector<OutboxMessage>& parked) {
+struct OutboxOptions {
+  std::string collection;
+  std::optional<std::string> key;  ///< The message to retry or drop.
+  std::string key_type = KeyText{}.type;
+  bool retry = false;  ///< One parked message, or without a key all.
+  bool drop = false;
+};
+
+void PrintOutbox(const OutboxStatus& status, const std::vector<OutboxMessage>& parked) {
   std::cout << "pending " << status.pending << ", parked " << status.parked;
   if (status.pending + status.parked > 0) std::cout << ", oldest " << DurationText(status.oldest);
   std::cout << '\n';
@@ -24,7 +34,7 @@ void Print(const OutboxStatus& status, const std::vector<OutboxMessage>& parked)
   }
 }
 
-json JsonOf(const OutboxStatus& status, const std::vector<OutboxMessage>& parked) {
+json JsonOfOutbox(const OutboxStatus& status, const std::vector<OutboxMessage>& parked) {
   json messages = json::array();
   for (const OutboxMessage& message : parked) {
     const KeyText key = TextOf(message.id);
@@ -44,28 +54,51 @@ void PrintCount(const char* verb, std::int64_t count, bool as_json) {
   as_json ? PrintJson({{verb, count}}) : void(std::cout << verb << ' ' << count << '\n');
 }
 
-}  // namespace
-
-int ShowOutbox(const LockManager& manager, const OutboxOptions& options) {
-  const Outbox outbox(manager, options.collection);
+int ShowOutbox(const Context& context, const OutboxOptions& options) {
+  if (options.key && !options.retry && !options.drop) {
+    throw std::invalid_argument("outbox: KEY needs --retry or --drop");
+  }
+  const Key key = options.key ? ParseKey({*options.key, options.key_type}) : Key();
+  const Outbox outbox(context.manager(), options.collection);
   if (options.drop) {
-    outbox.Drop(ParseKey(options.key));
-    PrintCount("dropped", 1, options.json);
+    outbox.Drop(key);
+    PrintCount("dropped", 1, context.json);
   } else if (options.retry) {
     const std::int64_t retried =
-        options.has_key ? std::int64_t{outbox.Retry(ParseKey(options.key))} : outbox.RetryParked();
-    PrintCount("retried", retried, options.json);
-    if (options.has_key && retried == 0) {
-      Tell("no message '" + options.key.text + "' (--key-type " + options.key.type +
+        options.key ? std::int64_t{outbox.Retry(key)} : outbox.RetryParked();
+    PrintCount("retried", retried, context.json);
+    if (options.key && retried == 0) {
+      Tell("no message '" + *options.key + "' (--key-type " + options.key_type +
            ") is parked in the outbox '" + options.collection + "'");
       return kNotFound;
     }
   } else {
     const OutboxStatus status = outbox.Status();
     const auto parked = outbox.Parked();
-    options.json ? PrintJson(JsonOf(status, parked)) : Print(status, parked);
+    context.json ? PrintJson(JsonOfOutbox(status, parked)) : PrintOutbox(status, parked);
   }
   return kOk;
+}
+
+}  // namespace
+
+Action AddOutbox(CLI::App& sub) {
+  const auto options = std::make_shared<OutboxOptions>();
+  AddCollectionArgument(sub, options->collection, "Collection of the outbox");
+  CLI::Option* const key =
+      sub.add_option("KEY", options->key, "Key of the message to retry or drop")->type_name("");
+  AddKeyType(sub, options->key_type)->needs(key);
+  CLI::Option* const retry = sub.add_flag(
+      "--retry", options->retry, "Make the parked message due now; without KEY all parked ones");
+  sub.add_flag("--drop", options->drop,
+               "Delete the message unsent, and let those behind it in its order go")
+      ->needs(key)
+      ->excludes(retry);
+  sub.footer(
+      "Example: doclock outbox outbox\n"
+      "Example: doclock outbox --retry outbox\n"
+      "Example: doclock outbox --drop outbox pay-7:paid");
+  return [options](const Context& context) { return ShowOutbox(context, *options); };
 }
 
 }  // namespace doclock::cli

@@ -1,5 +1,3 @@
-#include "cli/commands/run.h"
-
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -19,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/commands/commands.h"
+#include "cli/options/options.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
 #include "cli/process/child.h"
@@ -32,6 +32,21 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using SteadyClock = std::chrono::steady_clock;
+
+struct RunOptions {
+  std::string collection;
+  std::string name;
+  std::vector<std::string> command;
+  Duration wait;
+  Duration ttl = std::chrono::seconds(30);
+  Duration min_hold;
+  Duration kill_after = kForever;  ///< kForever: 5 s, or a quarter of the ttl if that is less.
+  std::string owner;               ///< Empty: the command's name.
+  std::string group;
+  std::string fence_env;    ///< Variable that tells the command its fence; empty: none.
+  std::int64_t shared = 0;  ///< The most holders together; 0: one, exclusively.
+  std::int64_t busy_exit = kBusy;
+};
 
 /// Waits for an event, for this long at most; negative: without end.
 void Poll(const Signals& signals, const Wakeup& wakeup, milliseconds timeout) {
@@ -274,14 +289,8 @@ int CodeOf(int status) {
   return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-Duration KillAfter(const RunOptions& options) {
-  return options.kill_after.value_or(
-      std::min<Duration>(std::chrono::seconds(5), options.ttl.ms() / 4));
-}
-
-std::string OwnerOf(const RunOptions& options) {
-  if (!options.owner.empty()) return options.owner;
-  std::string owner = Printable(std::filesystem::path(options.command.front()).filename().string());
+std::string OwnerOf(const std::string& command) {
+  std::string owner = Printable(std::filesystem::path(command).filename().string());
   if (owner.size() > kMaxOwnerBytes) owner.resize(kMaxOwnerBytes);
   while (!detail::IsUtf8(owner)) owner.pop_back();  // half a character
   return owner;
@@ -295,7 +304,7 @@ int RunHolding(const RunOptions& options, Signals& signals, HeldLock& lock) {
   }
   try {
     Child child(options.command, variables, signals.former_mask());
-    Watch watch(lock, child, signals, *options.kill_after);
+    Watch watch(lock, child, signals, options.kill_after);
     const int status = watch.UntilItEnds();
     const bool lost = watch.ended_it();
     const bool released = Release(lock);
@@ -309,15 +318,28 @@ int RunHolding(const RunOptions& options, Signals& signals, HeldLock& lock) {
   }
 }
 
-}  // namespace
+/// Checks what depends on more than one option, and replaces what was left open.
+void Complete(RunOptions& options) {
+  if (options.command.empty()) throw std::invalid_argument("run: there is no command after --");
+  if (options.fence_env.find('=') != std::string::npos) {
+    throw std::invalid_argument("run: --fence-env must be the name of a variable, without =");
+  }
+  if (options.kill_after == kForever) {
+    options.kill_after = std::min<Duration>(std::chrono::seconds(5), options.ttl.ms() / 4);
+  }
+  if (options.kill_after.count() > options.ttl.count() / 2) {
+    throw std::invalid_argument("run: --kill-after must be at most half of --ttl");
+  }
+  if (options.owner.empty()) options.owner = OwnerOf(options.command.front());
+}
 
-int RunCommand(const RunOptions& given, const OpenWithin& open) {
-  RunOptions options = given;
-  options.kill_after = KillAfter(given);
-  options.owner = OwnerOf(given);
+int Run(const Context& context, RunOptions options) {
+  options.collection = context.collection;
+  options.command = context.behind;
+  Complete(options);
   Signals signals;  // before there are threads
   const auto attempt = std::make_shared<Attempt>();
-  if (const auto code = Take(attempt, options, open, signals)) return *code;
+  if (const auto code = Take(attempt, options, context.open, signals)) return *code;
   if (!attempt->lock.held()) {
     Tell("the lock '" + options.name + "' was lost before the command was started");
     return kLost;
@@ -325,6 +347,47 @@ int RunCommand(const RunOptions& given, const OpenWithin& open) {
   const int code = RunHolding(options, signals, attempt->lock);
   attempt->manager.reset();
   return code;
+}
+
+}  // namespace
+
+Action AddRun(CLI::App& sub) {
+  const auto options = std::make_shared<RunOptions>();
+  AddText(sub, "NAME", options->name, "Name of the lock", kMaxKeyBytes)->required()->type_name("");
+  AddDuration(sub, "--wait", options->wait,
+              "How long to wait while another client holds the lock (default: do not wait)");
+  AddTtl(sub, options->ttl, "Length of the lease, which is renewed (default: 30s)");
+  CLI::Option* const min_hold = AddDuration(
+      sub, "--min-hold", options->min_hold,
+      "No other client gets the lock for this long after the grant, even if the command "
+      "ends sooner",
+      {Duration(), kMaxTtl});
+  AddNumber(sub, "--shared", options->shared,
+            "Share the lock among up to N holders at a time (default: hold it exclusively)", 1,
+            kMaxHolders)
+      ->excludes(min_hold);
+  AddDuration(sub, "--kill-after", options->kill_after,
+              "Time between TERM and KILL if the lock cannot be renewed, at most half of --ttl "
+              "(default: 5s, or ttl/4 if that is less; 0: KILL alone)");
+  AddText(sub, "--owner", options->owner,
+          "Name of the holder, for display only (default: the command's name)", kMaxOwnerBytes);
+  AddText(sub, "--group", options->group, "Group that the lock belongs to", kMaxOwnerBytes);
+  AddAnything(sub, "--fence-env", options->fence_env,
+              "Environment variable that tells the command its fence", "VARIABLE");
+  AddNumber(sub, "--busy-exit", options->busy_exit, "Exit code if the lock is busy", 0, 255)
+      ->type_name("CODE")
+      ->capture_default_str();
+  sub.footer(
+      "Exits with the command's exit code, or with\n"
+      "  64         bad options\n"
+      "  69         the store is down or refuses the call; never because the lock is busy\n"
+      "  75         the lock is busy (--busy-exit changes this code)\n"
+      "  76         the lock was lost\n"
+      "  126, 127   the command cannot be executed; it does not exist\n"
+      "  128+N      signal N ended the command, or the wait for the lock\n\n"
+      "Example: doclock run --wait 5m nightly-backup -- rsync -a /data/ backup:/data/\n"
+      "Example: doclock run --shared 4 --wait 1h render -- ./render frame-17");
+  return [options](const Context& context) { return Run(context, *options); };
 }
 
 }  // namespace doclock::cli

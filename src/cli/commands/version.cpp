@@ -1,4 +1,4 @@
-#include "cli/commands/version.h"
+#include "cli/commands/commands.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>

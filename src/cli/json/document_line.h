@@ -23,12 +23,7 @@ struct DocumentLine {
 detail::ExactJson LineOf(const DocumentLine& document);
 
 /// Reads key and body. `keyType` may be missing for a string; other members are ignored.
-/// @throws BadJson, also if the body cannot be stored
+/// @throws BadData, also if the body cannot be stored
 DocumentLine ParseLine(const std::string& text);
-
-/// Reads a document that holds its key as a member, which is not part of the body.
-/// @param member its name, and the type of a key that is a text there
-/// @throws BadJson, also if the body cannot be stored
-DocumentLine ParsePlainLine(const std::string& text, const KeyText& member);
 
 }  // namespace doclock::cli

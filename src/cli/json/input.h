@@ -1,43 +1,39 @@
 #pragma once
 
+#include <cstdio>
+#include <memory>
 #include <string>
 
 namespace doclock::cli {
 
 /// A text that is read from a file, or from standard input ("-"). A byte order mark at its start is
-/// left out. While an Interruption lives, a signal ends the text. Not thread-safe.
+/// left out. Not thread-safe.
 class Input {
  public:
+  /// Waits for the first byte.
   /// @param option what names the file on the command line, for messages
-  /// @throws std::invalid_argument if it cannot be opened, or is a folder
+  /// @throws std::invalid_argument if it cannot be read
   explicit Input(const std::string& file, const char* option = "FILE");
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-  ~Input();
 
-  /// Reads a line, without its end. False: there are no more.
-  /// @throws std::invalid_argument if it cannot be read; BadJson if it is longer than the text of
+  /// Reads a line, without its end. Returns whether there was one.
+  /// @throws std::invalid_argument if it cannot be read; BadData if it is longer than the text of
   /// any document
-  bool Line(std::string& line);
+  bool Line(std::string& line) { return Read(line, '\n'); }
   /// Reads all that is left. Throws as Line() does.
   std::string Rest();
 
  private:
-  /// Replaces the buffer by what comes next. False: the text is over.
-  bool Fill();
-  [[noreturn]] void ThrowUnreadable(int error) const;
+  /// Reads up to this character, which is left out, or all that is left. Returns whether there was
+  /// anything.
+  bool Read(std::string& text, int end);
+  [[noreturn]] void ThrowUnreadable() const;
 
   const std::string name_;  ///< For messages.
-  int descriptor_;
-  std::string buffer_;
-  std::size_t at_ = 0;  ///< What is before it has been read.
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   bool started_ = false;
 };
 
 /// Has it nothing but blanks and line ends?
 bool IsBlank(const std::string& text) noexcept;
-
-/// Removes the byte order mark that editors of Windows put before UTF-8.
-void RemoveByteOrderMark(std::string& text);
 
 }  // namespace doclock::cli

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "cli/json/check_json.h"
+#include "cli/output/messages.h"
 #include "doclock/detail/engine.h"
 #include "doclock/errors.h"
 #include "doclock/options.h"
@@ -31,17 +33,46 @@ void AppendUnicodeEscape(std::string& out, char32_t code) {
   out += text;
 }
 
+/// Why a text cannot be stored as it stands; empty: it can. No part of it is repeated but the name
+/// of a member.
+std::string FaultIn(const std::string& text) {
+  // The parser takes NUL for the end of the text.
+  if (text.find('\0') != text.npos) return "this is not valid JSON: it holds a NUL byte";
+  std::vector<std::set<std::string>> names;
+  std::string fault;
+  // If two members have one name, one of them would vanish.
+  const auto note = [&](int, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) names.emplace_back();
+    if (event == json::parse_event_t::object_end) names.pop_back();
+    if (event != json::parse_event_t::key || !fault.empty()) return true;
+    const std::string name = parsed.get<std::string>();
+    if (!names.back().insert(name).second) {
+      fault = "this JSON cannot be stored: two members of one object have the name " + Quoted(name);
+    }
+    return true;
+  };
+  std::vector<std::string> replaced;
+  try {
+    [[maybe_unused]] const json tree = json::parse(detail::WithinRange(text, replaced), note);
+  } catch (const json::parse_error& error) {
+    std::string_view why = error.what();
+    why.remove_prefix(std::min(why.size(), why.find("parse error")));
+    fault = "this is not valid JSON: " + std::string(why.substr(0, why.find("; last read")));
+  }
+  return fault;
+}
+
 }  // namespace
 
 detail::ExactJson ParseJson(const std::string& text) {
   // What is a bit deeper is refused as a body; a line of an export has one level more.
   constexpr std::size_t kDeepest = 2 * static_cast<std::size_t>(kMaxBodyDepth);
   const std::string fault = FaultIn(text);
-  if (!fault.empty()) throw BadJson(fault);
+  if (!fault.empty()) throw BadData(fault);
   try {
     return detail::ParseExact(text, kDeepest);
   } catch (const DocumentException&) {
-    throw BadJson("the body cannot be stored: it is nested deeper than " +
+    throw BadData("the body cannot be stored: it is nested deeper than " +
                   std::to_string(kMaxBodyDepth) + " levels");
   }
 }
@@ -52,7 +83,7 @@ Body StorableBody(detail::ExactJson what) {
     detail::CheckBody(body, LockFieldNames());
     return body;
   } catch (const DocumentException& error) {
-    throw BadJson(error.what());
+    throw BadData(error.what());
   }
 }
 

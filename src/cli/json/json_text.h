@@ -1,23 +1,23 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 
+#include "cli/output/exit_codes.h"
 #include "doclock/body.h"
 #include "document/json/exact_json.h"
 
 namespace doclock::cli {
 
-/// The text is no JSON, or cannot be a document.
-struct BadJson : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// The input cannot be used: it is no JSON, or cannot be a document.
+struct BadData : Failure {
+  explicit BadData(const std::string& text) : Failure(kBadData, text) {}
 };
 
-/// @throws BadJson also for JSON that would not be stored as it stands (see FaultIn)
+/// @throws BadData also if one of two members of one name would not be stored
 detail::ExactJson ParseJson(const std::string& text);
 
-/// Returns it as the body of a document. @throws BadJson if it cannot be one, as the library would
+/// Returns it as the body of a document. @throws BadData if it cannot be one, as the library would
 /// find when it writes it
 Body StorableBody(detail::ExactJson what);
 

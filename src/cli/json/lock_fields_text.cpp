@@ -11,13 +11,6 @@
 namespace doclock::cli {
 namespace {
 
-std::string Trimmed(const std::string& text) {
-  constexpr const char* kBlanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 LockFields Parse(const std::string& text) {
   if (text.starts_with('{')) return ParseJson(text).tree.get<LockFields>();
   LockFields fields;
@@ -28,7 +21,8 @@ LockFields Parse(const std::string& text) {
 }  // namespace
 
 LockFields ReadLockFields(const std::string& file) {
-  const std::string text = Trimmed(Input(file, "--lock-file").Rest());
+  std::string text = Input(file, "--lock-file").Rest();
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
   try {
     // Not assigned to a variable from outside: GCC 12 drops the value that it had before the call,
     // although it stays if the call throws.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace doclock::cli {
 
@@ -23,9 +24,15 @@ enum ExitCode : int {
   kSignalBase = 128,  ///< Plus the number of the signal that ended the command.
 };
 
+/// An error of the program's own, and its exit code.
+struct Failure : std::runtime_error {
+  Failure(ExitCode exit_code, const std::string& text) : runtime_error(text), code(exit_code) {}
+  const ExitCode code;
+};
+
 /// A file of the program's own, or its output, cannot be written.
-struct IoError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct IoError : Failure {
+  explicit IoError(const std::string& text) : Failure(kIoError, text) {}
 };
 
 }  // namespace doclock::cli

@@ -22,8 +22,6 @@ std::string WithoutProgram(std::string_view text) {
   return plain;
 }
 
-bool BeginsCharacter(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
-
 }  // namespace
 
 std::string Printable(std::string_view text) {
@@ -45,14 +43,8 @@ std::string ShellWord(std::string_view text) {
 }
 
 std::size_t WidthOf(std::string_view printable) noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(printable.begin(), printable.end(), BeginsCharacter));
-}
-
-std::string_view FirstCharacters(std::string_view printable, std::size_t count) noexcept {
-  const auto* const end = std::find_if(printable.begin(), printable.end(),
-                                       [&](char c) { return BeginsCharacter(c) && count-- == 0; });
-  return printable.substr(0, static_cast<std::size_t>(end - printable.begin()));
+  return static_cast<std::size_t>(std::count_if(
+      printable.begin(), printable.end(), [](unsigned char c) { return (c & 0xc0) != 0x80; }));
 }
 
 void Tell(std::string_view text) {

@@ -21,8 +21,6 @@ std::string ShellWord(std::string_view text);
 
 /// Columns that a printable text takes: its characters.
 std::size_t WidthOf(std::string_view printable) noexcept;
-/// As many of its first characters as it has, up to this count.
-std::string_view FirstCharacters(std::string_view printable, std::size_t count) noexcept;
 
 /// Writes "doclock: " and the text to standard error, printable. A "doclock: " that the library put
 /// into its message is left out.

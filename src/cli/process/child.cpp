@@ -17,13 +17,9 @@
 namespace doclock::cli {
 namespace {
 
-constexpr const char* kShell = "/bin/sh";
-
 /// What the child needs after the fork, made before it: it may not allocate.
 struct Plan {
-  std::vector<std::string> paths;  ///< To try, in this order.
   std::vector<char*> arguments;
-  std::vector<char*> shell_arguments;  ///< The second one is the path.
   std::vector<std::string> variables;
   std::vector<char*> environment;
   std::vector<int> signs_of_life;
@@ -32,21 +28,6 @@ struct Plan {
   const Terminal* terminal = nullptr;  ///< To give to it; null: it gets none yet.
   sigset_t signal_mask{};
 };
-
-/// The places where a shell would look for the program.
-std::vector<std::string> PathsOf(const std::string& program) {
-  if (program.find('/') != std::string::npos) return {program};
-  const char* const variable = std::getenv("PATH");
-  std::string_view rest = variable != nullptr ? variable : "/usr/bin:/bin";
-  std::vector<std::string> paths;
-  for (;;) {
-    const std::size_t end = rest.find(':');
-    const std::string folder(rest.substr(0, end));
-    paths.push_back((folder.empty() ? std::string(".") : folder) + "/" + program);
-    if (end == rest.npos) return paths;
-    rest.remove_prefix(end + 1);
-  }
-}
 
 /// The open coordinator files of SQLite: while a process has one open, the locks' holder counts as
 /// alive.
@@ -83,14 +64,10 @@ bool WantsTerminal(int status) {
 
 Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::string>& more) {
   Plan plan;
-  plan.paths = PathsOf(command.front());
   for (const std::string& argument : command) {
     plan.arguments.push_back(const_cast<char*>(argument.c_str()));
   }
   plan.arguments.push_back(nullptr);
-  plan.shell_arguments = {const_cast<char*>(kShell), nullptr};
-  plan.shell_arguments.insert(plan.shell_arguments.end(), plan.arguments.begin() + 1,
-                              plan.arguments.end());
   plan.variables = more;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!IsReplaced(*variable, plan.variables)) plan.environment.push_back(*variable);
@@ -110,17 +87,10 @@ Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::stri
   if (::getppid() != plan.parent) ::_exit(1);  // the parent ended before prctl
   for (const int sign : plan.signs_of_life) ::fcntl(sign, F_SETFD, 0);
   ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
-  int error = ENOENT;
-  for (std::string& path : plan.paths) {
-    ::execve(path.c_str(), plan.arguments.data(), plan.environment.data());
-    if (errno == ENOEXEC) {  // a script without #!, which execvp() and the shells run so
-      plan.shell_arguments[1] = path.data();
-      ::execve(kShell, plan.shell_arguments.data(), plan.environment.data());
-      errno = ENOEXEC;
-    }
-    // As the shell does: a file that exists but cannot be executed is the better error to report.
-    if (errno != ENOENT && errno != ENOTDIR) error = errno;
-  }
+  // Searches the PATH as the shell does, and gives a script without #! to /bin/sh. Unlike that of
+  // other systems, that of the GNU library does not allocate.
+  ::execvpe(plan.arguments[0], plan.arguments.data(), plan.environment.data());
+  const int error = errno;
   static_cast<void>(::write(plan.report, &error, sizeof error) == 0);
   ::_exit(127);
 }

@@ -1,46 +1,18 @@
 #include "cli/store/driver.h"
 
 #include <cstdlib>
+#include <stdexcept>
 
 #include "doclock/open_store.h"
 #include "open/store_module.h"
-#if defined(DOCLOCK_CLI_LINKS_MONGODB) || defined(DOCLOCK_CLI_LOADS_MONGODB)
-#define DOCLOCK_CLI_HAS_MONGODB
-#endif
 
 namespace doclock::cli {
 namespace {
 
-#ifdef DOCLOCK_CLI_HAS_MONGODB
+#ifdef DOCLOCK_CLI_LOADS_MONGODB
 bool IsOnMongodb(std::string_view url) noexcept { return url.starts_with("mongodb"); }
 
-const StoreModule& Mongodb() {
-#ifdef DOCLOCK_CLI_LINKS_MONGODB
-  return doclock_store_module;
-#else
-  return LoadStoreModule("mongodb");
-#endif
-}
-#endif
-
-#ifdef DOCLOCK_CLI_LOADS_MONGODB
-/// While it lives, libmongoc neither makes its file of counters nor warns of one that a killed
-/// process left there: it does so while it is loaded, before its log can be turned off.
-class WithoutCounters {
- public:
-  WithoutCounters() noexcept : set_(std::getenv(kVariable) == nullptr) {
-    if (set_) ::setenv(kVariable, "1", 1);
-  }
-  WithoutCounters(const WithoutCounters&) = delete;
-  WithoutCounters& operator=(const WithoutCounters&) = delete;
-  ~WithoutCounters() {
-    if (set_) ::unsetenv(kVariable);
-  }
-
- private:
-  static constexpr const char* kVariable = "MONGOC_DISABLE_SHM";
-  const bool set_;
-};
+const StoreModule& Mongodb() { return LoadStoreModule("mongodb"); }
 #endif
 
 }  // namespace
@@ -48,20 +20,30 @@ class WithoutCounters {
 void PrepareDriver([[maybe_unused]] std::string_view url) noexcept {
 #ifdef DOCLOCK_CLI_LOADS_MONGODB
   if (!IsOnMongodb(url)) return;
+  // While it is loaded, libmongoc would make its file of counters, and warn of one that a killed
+  // process left there, before its log can be turned off.
+  constexpr const char* kVariable = "MONGOC_DISABLE_SHM";
+  const bool is_set = std::getenv(kVariable) != nullptr;
+  if (!is_set) ::setenv(kVariable, "1", 1);
   try {
-    const WithoutCounters quiet;
     Mongodb().silence_driver();
   } catch (...) {  // it is missing, or memory ran out: opening the store says so
   }
+  if (!is_set) ::unsetenv(kVariable);
 #endif
 }
 
-std::shared_ptr<Store> OpenPatiently(const std::string& url, OpenMode mode,
-                                     [[maybe_unused]] std::optional<Duration> patience) {
-#ifdef DOCLOCK_CLI_HAS_MONGODB
-  if (patience && IsOnMongodb(url)) return Mongodb().open(url, mode, patience);
+std::shared_ptr<Store> OpenChosen(const StoreUrl& chosen, OpenMode mode,
+                                  [[maybe_unused]] std::optional<Duration> patience) {
+  CheckShared(chosen);
+  try {
+#ifdef DOCLOCK_CLI_LOADS_MONGODB
+    if (patience && IsOnMongodb(chosen.url)) return Mongodb().open(chosen.url, mode, patience);
 #endif
-  return OpenStore(url, mode);
+    return OpenStore(chosen.url, mode);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(chosen.source + ": " + error.what());
+  }
 }
 
 bool IsMissing([[maybe_unused]] std::string_view scheme) noexcept {
@@ -82,7 +64,7 @@ bool IsMissing([[maybe_unused]] std::string_view scheme) noexcept {
 }
 
 std::optional<std::string> DriverVersion() {
-#ifdef DOCLOCK_CLI_HAS_MONGODB
+#ifdef DOCLOCK_CLI_LOADS_MONGODB
   if (IsMissing("mongodb")) return std::nullopt;
   return Mongodb().driver_version();
 #else

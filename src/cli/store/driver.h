@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/store/store_url.h"
 #include "doclock/duration.h"
 #include "doclock/store/opener.h"
 
@@ -15,16 +16,16 @@ namespace doclock::cli {
 /// moment.
 void PrepareDriver(std::string_view url) noexcept;
 
-/// Opens a store, and waits for a server no longer than `patience`.
-/// @throws what OpenStore throws
-std::shared_ptr<Store> OpenPatiently(const std::string& url, OpenMode mode,
-                                     std::optional<Duration> patience);
+/// Opens the store of a URL.
+/// @param patience how long to wait for a server; none: as long as the store does by itself
+/// @throws std::invalid_argument naming where the URL came from, StoreException
+std::shared_ptr<Store> OpenChosen(const StoreUrl& chosen, OpenMode mode,
+                                  std::optional<Duration> patience);
 
 /// Is the store of this scheme a module that is not installed?
 bool IsMissing(std::string_view scheme) noexcept;
 
-/// The version of libmongoc. None: this build has no store on MongoDB, or its module is not
-/// installed.
+/// The version of libmongoc. None: its module is not installed, or this build has none.
 std::optional<std::string> DriverVersion();
 
 }  // namespace doclock::cli

@@ -25,34 +25,6 @@ Body BodyOf(const QueryRow& row, const std::string& collection) {
   }
 }
 
-/// The member that most programs keep the key in. Its name is not stored.
-constexpr const char* kMember = "id";
-
-bool Names(const Filter& filter, const std::vector<std::string>& path) {
-  return filter.order() == path ||
-         std::any_of(filter.conditions().begin(), filter.conditions().end(),
-                     [&](const Filter::Condition& condition) { return condition.path == path; });
-}
-
-bool IsEmpty(const detail::Binding& binding, const Filter& filter) {
-  bool empty = true;
-  detail::Query(binding.engine, *binding.collection, Filter(filter).Limit(1),
-                [&](QueryRow&&) { return empty = false; });
-  return empty;
-}
-
-Filter FilterFor(const detail::Binding& binding, const SearchOptions& options) {
-  Filter filter = FilterOf(options);
-  const bool is_key =
-      Names(filter, {kMember}) && IsEmpty(binding, Filter().NotEqual(kMember, nullptr));
-  if (is_key) filter = FilterOf(options, kMember);
-  if (filter.after() && !filter.order().empty()) {
-    throw std::invalid_argument(
-        "--after needs the order of keys, which is that without --order-by");
-  }
-  return filter;
-}
-
 std::string HowToGoOn(const Filter& filter, const std::optional<Key>& last) {
   if (!filter.order().empty()) return "the output is not complete";
   const KeyText key = TextOf(*last);
@@ -66,7 +38,7 @@ void ForEachDocument(const LockManager& manager, const SearchOptions& options,
                      const std::function<bool(const DocumentLine&)>& sink,
                      const std::function<bool(const DocumentException&)>& unreadable) {
   const auto binding = detail::Bind(manager, options.collection, {}, {});
-  const Filter filter = FilterFor(*binding, options);
+  const Filter filter = FilterOf(options);
   std::optional<Key> last;
   const auto show = [&](QueryRow&& row) {
     Body body;

@@ -1,14 +1,15 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/json/document_line.h"
+#include "cli/output/exit_codes.h"
 #include "doclock/errors.h"
 #include "doclock/filter.h"
 #include "doclock/json/key.h"
@@ -22,24 +23,26 @@ struct SearchOptions {
   std::vector<std::string> conditions;  ///< --where
   std::string order;                    ///< --order-by
   bool descending = false;
-  std::optional<std::string> after;     ///< --after: a key
-  std::optional<std::string> key_type;  ///< --key-type
-  std::int64_t limit = 0;               ///< 0: none.
-  bool free = false;                    ///< Only documents that are not locked.
-  bool locked = false;                  ///< Only documents that are.
+  std::optional<std::string> after;  ///< --after: a key
+  std::string key_type;              ///< --key-type; empty: left open
+  std::int64_t limit = 0;            ///< 0: none.
+  bool free = false;                 ///< Only documents that are not locked.
+  bool locked = false;               ///< Only documents that are.
 };
 
-/// @param key_name another name that conditions and the order have for the key
+/// Adds COLLECTION and the options that select.
+void AddSearch(CLI::App& sub, SearchOptions& search);
+
 /// @throws std::invalid_argument naming the option
-Filter FilterOf(const SearchOptions& options, std::string_view key_name = Filter::kKeyField);
+Filter FilterOf(const SearchOptions& options);
 
 /// The store failed after some documents had been shown. The text tells how to go on.
-struct Unfinished : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Unfinished : Failure {
+  explicit Unfinished(const std::string& text) : Failure(kUnfinished, text) {}
 };
 
 /// Shows the documents to `sink`, page by page, until it returns false. The sink may use the store,
-/// and take its time. The field `id` is the key if no document has a member of this name.
+/// and take its time.
 /// @param unreadable is asked to go on after a document whose body cannot be read, as a sink is;
 /// without it the search ends there. The exception has the document's key.
 /// @throws Unfinished if the store fails, also in the sink, after documents were shown: the text

@@ -1,6 +1,7 @@
 #include "cli/store/store_url.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -14,11 +15,6 @@ namespace doclock::cli {
 namespace {
 
 constexpr const char* kVariable = "DOCLOCK_STORE";
-
-bool IsAsciiControl(char c) noexcept {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7f;
-}
 
 void Overwrite(char* text) noexcept { std::memset(text, 'x', std::strlen(text)); }
 
@@ -52,13 +48,10 @@ StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment) {
     std::string url;
     file.Line(url);
     if (url.ends_with('\r')) url.pop_back();  // the file may have the line ends of Windows
-    if (std::any_of(url.begin(), url.end(), IsAsciiControl)) {
+    if (url.empty() ||
+        std::any_of(url.begin(), url.end(), [](unsigned char c) { return std::iscntrl(c) != 0; })) {
       throw std::invalid_argument("--store-file: the first line of " + Quoted(choice.file) +
-                                  " holds control characters; it must be text in UTF-8");
-    }
-    if (url.empty()) {
-      throw std::invalid_argument("--store-file: the first line of " + Quoted(choice.file) +
-                                  " is empty; it must be a URL");
+                                  " is no URL in UTF-8");
     }
     return {url, "--store-file"};
   }

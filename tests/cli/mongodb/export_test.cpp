@@ -42,7 +42,7 @@ TEST_F(MongodbExportTest, NamesADocumentWithTextThatIsNotUtf8) {
   const Ended ended = Doclock({"export", "things"});
   EXPECT_EQ(ended.code, 65);
   EXPECT_THAT(ended.err, HasSubstr("document 'bad' of 'things' cannot be exported"));
-  EXPECT_EQ(Doclock({"import", "--resume", "things"}, R"({"key":"bad","body":{"n":1}})").code, 0);
+  EXPECT_EQ(Doclock({"import", "things"}, R"({"key":"bad","body":{"n":1}})").code, 0);
   EXPECT_EQ(Doclock({"export", "things"}).code, 0);
 }
 

@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// The completions of zsh and fish, in the shells themselves. PackagingTest has those of bash.
+/// What the command offers, and what the shells make of it.
 class CompletionTest : public CliTest {
  protected:
   void SetUp() override {
@@ -26,6 +26,31 @@ class CompletionTest : public CliTest {
     const char* const path = std::getenv("PATH");
     const std::string folder = std::filesystem::path(DOCLOCK_CLI).parent_path();
     return "PATH=" + folder + ":" + (path != nullptr ? path : "");
+  }
+  /// What the command offers for these words, of which the last is to be completed.
+  std::string Offered(std::vector<std::string> words) {
+    words.insert(words.begin(), "__complete");
+    const Ended ended = Doclock(std::move(words));
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_EQ(ended.err, "");
+    return ended.out;
+  }
+  /// What bash offers for a line with the cursor on its last word, one per line.
+  std::string Bash(const std::vector<std::string>& words) {
+    std::vector<std::string> command{
+        "bash", "--norc", "-c",
+        // As bash itself does it: the function that `complete` names, given the line.
+        "source \"$1\" || exit 9; shift; "
+        "function=$(complete -p doclock | sed 's/.*-F \\([^ ]*\\) .*/\\1/') || exit 8; "
+        "COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMP_LINE=\"$*\"; COMP_POINT=${#COMP_LINE}; "
+        "\"$function\" doclock \"${!#}\" \"${COMP_WORDS[COMP_CWORD - 1]}\"; "
+        "printf '%s\\n' \"${COMPREPLY[@]}\"",
+        "bash", DOCLOCK_PACKAGING "/doclock.bash", "doclock"};
+    command.insert(command.end(), words.begin(), words.end());
+    const Ended ended = Program(command, {store, Path()}).Wait();
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_EQ(ended.err, "");
+    return ended.out;
   }
   /// What fish offers for a line, one per line of output.
   std::string Fish(const std::string& line) {
@@ -58,13 +83,62 @@ class CompletionTest : public CliTest {
   }
 };
 
+TEST_F(CompletionTest, OffersCommandsAndTheirOptions) {
+  EXPECT_EQ(Offered({"re"}),
+            "renew\tRenew the leases of a group's locks, or of one lock\n"
+            "release\tRelease a group's locks, newest first, or one lock\n");
+  EXPECT_EQ(Lines(Offered({""})).size(), 17U);
+  EXPECT_THAT(Offered({"--js"}), HasSubstr("--json\tPrint JSON\n"));
+  EXPECT_THAT(Offered({"run", "--min"}), HasSubstr("--min-hold\t"));
+  EXPECT_EQ(Offered({"get", "--min"}), "");
+  EXPECT_THAT(Offered({"release", "--"}), AllOf(HasSubstr("--lock-file\t"), HasSubstr("--json\t"),
+                                                HasSubstr("--help\t"), Not(HasSubstr("--ttl"))));
+}
+
+TEST_F(CompletionTest, OffersValuesAndWhatTheStoreHas) {
+  EXPECT_EQ(Offered({"get", "--key-type", "u"}), "uuid\n");
+  EXPECT_EQ(Offered({"top", "--sort", ""}), "age\nname\nholder\nleft\nwait\n");
+  EXPECT_EQ(Offered({"--store", ""}), "") << "a URL cannot be completed";
+  EXPECT_EQ(Offered({"--store-file", ""}), ":file\n");
+  EXPECT_EQ(Offered({"put", "sagas", "order-42", ""}), ":file\n");
+  EXPECT_EQ(Offered({"edit", "--editor", ""}), ":command\n");
+  EXPECT_EQ(Offered({"run", "--wait", "1s", "job", "--", "tr"}), ":command 6\n");
+  EXPECT_EQ(Offered({"get", "sa"}), "sagas\n");
+  EXPECT_EQ(Offered({"-c", "sa"}), "sagas\n");
+  EXPECT_EQ(Offered({"get", "--full", "sagas", "or"}), "order-42\n");
+  EXPECT_EQ(Offered({"list", "--json", "sagas", "--after", ""}), "order-42\n");
+  EXPECT_EQ(Offered({"-c", "sagas", "break", ""}), "order-42\n");
+  EXPECT_EQ(Offered({"break", "ni"}), "nightly\n");
+}
+
+TEST_F(CompletionTest, OffersNothingWhereNothingIsRight) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{},
+                                             {"frob", ""},
+                                             {"get", "sagas", "order-42", ""},
+                                             {"list", "--after", ""},
+                                             {"--store", "sqlite:/no/such/file.db", "get", ""},
+                                             {"--store", "mysql:x", "get", ""},
+                                             {"run", "--ttl", "never", ""}}) {
+    EXPECT_EQ(Offered(words), "") << ::testing::PrintToString(words);
+  }
+}
+
+TEST_F(CompletionTest, BashOffersIt) {
+  EXPECT_EQ(Bash({"ru"}), "run\n");
+  EXPECT_EQ(Bash({"re"}), "renew\nrelease\n");
+  EXPECT_EQ(Bash({"get", "sagas", "or"}), "order-42\n");
+  EXPECT_THAT(Bash({"run", "job", "--", "tru"}), HasSubstr("true\n"));
+  EXPECT_THAT(Bash({"--store-file", DOCLOCK_PACKAGING "/doclock."}), HasSubstr("/doclock.bash\n"));
+}
+
 TEST_F(CompletionTest, FishOffersCommandsOptionsAndNamesOfTheStore) {
   if (!Has("fish")) GTEST_SKIP() << "fish is not installed";
   EXPECT_THAT(Fish("doclock re"), AllOf(HasSubstr("renew\t"), HasSubstr("release\t")));
   EXPECT_THAT(Fish("doclock release --"),
               AllOf(HasSubstr("--lock-file\t"), HasSubstr("--json\t"), Not(HasSubstr("--ttl"))));
-  EXPECT_EQ(Fish("doclock get --key-type u"), "uuid\tType of the key\n");
-  EXPECT_EQ(Fish("doclock top --sort l"), "left\tOrder\n");
+  EXPECT_EQ(Fish("doclock get --key-type u"), "uuid\n");
+  EXPECT_EQ(Fish("doclock top --sort l"), "left\n");
   EXPECT_EQ(Fish("doclock get sa"), "sagas\n");
   EXPECT_EQ(Fish("doclock get sagas or"), "order-42\n");
   EXPECT_EQ(Fish("doclock break ni"), "nightly\n");

@@ -12,23 +12,6 @@ using ::testing::Not;
 /// The files that are installed beside the command.
 class PackagingTest : public CliTest {
  protected:
-  /// The completions that bash offers for a line with the cursor on its last word, one per line.
-  static std::string Completed(std::vector<std::string> words) {
-    std::vector<std::string> command{
-        "bash", "--norc", "-c",
-        // As bash itself does it: the function that `complete` names, given the line.
-        "source \"$1\" || exit 9; shift; "
-        "function=$(complete -p doclock | sed 's/.*-F \\([^ ]*\\) .*/\\1/') || exit 8; "
-        "COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMP_LINE=\"$*\"; COMP_POINT=${#COMP_LINE}; "
-        "\"$function\" doclock \"${!#}\" \"${COMP_WORDS[COMP_CWORD - 1]}\"; "
-        "printf '%s\\n' \"${COMPREPLY[@]}\"",
-        "bash", DOCLOCK_PACKAGING "/doclock.bash", "doclock"};
-    command.insert(command.end(), words.begin(), words.end());
-    const Ended ended = Program(command).Wait();
-    EXPECT_EQ(ended.code, 0);
-    EXPECT_EQ(ended.err, "");
-    return ended.out;
-  }
   /// The words of a text that begin with `begin`.
   static std::vector<std::string> WordsLike(const std::string& text, const std::string& begin) {
     std::vector<std::string> words;
@@ -45,38 +28,6 @@ class PackagingTest : public CliTest {
     return words;
   }
 };
-
-TEST_F(PackagingTest, CompletionOffersTheCommands) {
-  EXPECT_EQ(Completed({"ru"}), "run\n");
-  EXPECT_EQ(Completed({"re"}), "renew\nrelease\n");
-  EXPECT_EQ(Completed({""}),
-            "run\nget\nput\nedit\ndelete\ncollections\nlist\nexport\nimport\noutbox\nstatus\nevents"
-            "\ntop\nrenew\n"
-            "release\npurge\nbreak\ndoctor\n");
-  EXPECT_THAT(Completed({"--js"}), "--json\n");
-}
-
-TEST_F(PackagingTest, CompletionOffersEachCommandItsOwnOptionsAndAllOfThem) {
-  EXPECT_EQ(Completed({"run", "--min"}), "--min-hold\n");
-  EXPECT_EQ(Completed({"purge", "--f"}), "--forget\n");
-  EXPECT_EQ(Completed({"get", "--min"}), "\n");
-  for (const char* name :
-       {"run", "get", "put", "edit", "delete", "collections", "list", "export", "import", "outbox",
-        "status", "events", "top", "renew", "release", "purge", "break", "doctor"}) {
-    const std::string offered = Completed({name, "--"});
-    for (const std::string& option : WordsLike(Doclock({name, "--help"}).out, "--")) {
-      EXPECT_THAT(offered + "--version\n", HasSubstr(option + "\n")) << name;
-    }
-  }
-}
-
-TEST_F(PackagingTest, CompletionKnowsValues) {
-  EXPECT_EQ(Completed({"get", "--key-type", "u"}), "uuid\n");
-  EXPECT_EQ(Completed({"--store", ""}), "\n") << "a URL cannot be completed";
-  EXPECT_THAT(Completed({"run", "job", "--", "tru"}), HasSubstr("true\n"));
-  EXPECT_THAT(Completed({"--store-file", DOCLOCK_PACKAGING "/doclock."}),
-              HasSubstr("/doclock.bash\n"));
-}
 
 TEST_F(PackagingTest, TheManualIsRenderedWithoutAWarning) {
   if (Program({"sh", "-c", "command -v groff"}).Wait().code != 0) GTEST_SKIP() << "no groff here";
@@ -95,7 +46,7 @@ TEST_F(PackagingTest, TheManualHasEveryCommandAndOption) {
   std::erase(manual, '\\');
   for (const char* name :
        {"run", "get", "put", "edit", "delete", "collections", "list", "export", "import", "outbox",
-        "status", "events", "top", "renew", "release", "purge", "break", "doctor"}) {
+        "status", "top", "renew", "release", "purge", "break", "doctor"}) {
     EXPECT_THAT(manual, HasSubstr(name));
     for (const std::string& option : WordsLike(Doclock({name, "--help"}).out, "--")) {
       EXPECT_THAT(manual, HasSubstr(option)) << name;

@@ -72,11 +72,8 @@ TEST_F(PrintedTextTest, DocumentsAreEscapedAndTheSameJson) {
 TEST_F(PrintedTextTest, NamesOfLocksComeBackExactly) {
   const std::string evil = "\n\"'\\x41" + AllControls();
   Holding run(*this, {"--owner", evil, "--group", evil, "job" + evil});
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"status", "--json"},
-                                             {"events", "--json"},
-                                             {"renew", "--json", evil},
-                                             {"release", "--json", evil}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"status", "--json"}, {"renew", "--json", evil}, {"release", "--json", evil}}) {
     const Ended ended = Doclock(words);
     EXPECT_EQ(ended.code, 0) << ended.err;
     ExpectClean(ended, words[0]);
@@ -96,7 +93,6 @@ TEST_F(PrintedTextTest, PlainTextOfLocksIsClean) {
   Holding run(*this, {"--owner", evil, "--group", evil, "job" + evil});
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"status"},
-                                             {"events"},
                                              {"run", "job" + evil, "--", "true"},
                                              {"renew", evil},
                                              {"status", "no" + evil},

@@ -219,18 +219,6 @@ TEST_F(TerminalTest, OnlyATerminalIsCleared) {
   EXPECT_THAT(TextOf(file), Not(HasSubstr("\x1b")));
 }
 
-TEST_F(TerminalTest, WhatWasWrittenIsKeptWhenItIsNotToBeEditedAgain) {
-  ASSERT_EQ(Doclock({"put", "sagas", "42"}, "{}").code, 0);
-  const std::string file = folder / "mine";
-  std::ofstream(file) << R"({"a":1,"a":2,"precious":"x"})";
-  const std::string line = "export TMPDIR='" + (folder / ".") + "'; " + DOCLOCK_CLI +
-                           " edit --editor 'cp " + file + "' sagas 42";
-  const std::string printed = OnATerminal(line, store);
-  const auto where = printed.find("kept in ");
-  ASSERT_NE(where, std::string::npos) << printed;
-  EXPECT_EQ(TextOf(printed.substr(where + 8, printed.find('\r', where) - where - 8)), TextOf(file));
-}
-
 TEST_F(TerminalTest, WhatOthersWroteDoesNotReachTheTerminal) {
   const std::string evil =
       "\x1b]0;evil\x07\xc2\x9b"

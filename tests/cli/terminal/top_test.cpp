@@ -38,18 +38,14 @@ TEST_F(TopTest, ShowsHoldersAndFollowsThemUntilQ) {
   EXPECT_TRUE(top.IsRestored());
 }
 
-TEST_F(TopTest, SortsAndFiltersByKeys) {
+TEST_F(TopTest, SortsByTheNextColumn) {
   Holding held(*this, {"--owner", "me", "nightly"});
   OnScreen top(Top(), Terminal());
   EXPECT_TRUE(top.Shows("by name"));
   top.Type("s");
   EXPECT_TRUE(top.Shows("holder"));
-  top.Type("/z");
-  EXPECT_TRUE(top.Shows("filter: z"));
-  top.Type("\x1b");
-  EXPECT_TRUE(top.Shows("nightly")) << "the filter is gone";
-  top.Type("/qs\rq");
-  EXPECT_EQ(top.End(), 0) << "a filter takes q and s as letters";
+  top.Type("q");
+  EXPECT_EQ(top.End(), 0);
 }
 
 TEST_F(TopTest, ShowsHowManyWaitAndSortsByThem) {
@@ -67,8 +63,8 @@ TEST_F(TopTest, ShowsHowManyWaitAndSortsByThem) {
   ASSERT_LT(first, second) << "the other one is older, and before it by name";
   // The terminal library skips blanks by moving the cursor.
   EXPECT_THAT(screen.substr(first, second - first),
-              ContainsRegex("[ C]1( |\x1b\\[[0-9]*C)+exclusive"));
-  EXPECT_THAT(screen.substr(second), ContainsRegex("[ C]-( |\x1b\\[[0-9]*C)+exclusive"));
+              ContainsRegex("[ CG]1( |\x1b\\[[0-9]*C)+exclusive"));
+  EXPECT_THAT(screen.substr(second), ContainsRegex("[ CG]-( |\x1b\\[[0-9]*C)+exclusive"));
   top.Type("q");
   EXPECT_EQ(top.End(), 0);
 }

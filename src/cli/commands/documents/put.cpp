@@ -1,10 +1,10 @@
-#include <optional>
-#include <string>
 #include <utility>
 
+#include "cli/commands/commands.h"
 #include "cli/commands/documents/documents.h"
 #include "cli/json/input.h"
 #include "cli/json/json_text.h"
+#include "cli/options/options.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
 #include "cli/store/whole_document.h"
@@ -15,16 +15,16 @@ namespace {
 
 using Documents = LockingRepository<Body>;
 
-void Replace(const LockManager& manager, const DocumentOptions& options, const Body& body) {
-  const LockOptions lock{.ttl = options.ttl, .wait = options.wait};
-  if (ReplaceWhole(manager, options.collection, ParseKey(options.key), body, lock)) return;
-  TellUnreadable(options, "was replaced");
-}
+struct PutOptions : DocumentOptions {
+  std::string file = "-";  ///< Where the JSON is; "-": standard input.
+  bool create = false;     ///< The document must not exist.
+};
 
 /// Returns the exit code.
-int Create(const Documents& documents, const DocumentOptions& options, const Body& body) {
+int CreateOnly(const Documents& documents, const Key& key, const PutOptions& options,
+               const Body& body) {
   try {
-    documents.Insert(ParseKey(options.key), body);
+    documents.Insert(key, body);
     return kOk;
   } catch (const ConflictException& error) {
     if (!error.index().empty()) throw;
@@ -35,8 +35,9 @@ int Create(const Documents& documents, const DocumentOptions& options, const Bod
 }
 
 /// Returns the exit code.
-int ReplaceVersion(const Documents& documents, const DocumentOptions& options, Body body) {
-  auto found = documents.Find(ParseKey(options.key));
+int ReplaceVersion(const Documents& documents, const Key& key, const PutOptions& options,
+                   Body body) {
+  auto found = documents.Find(key);
   if (!found) return TellMissing(options);
   if (found->version() != options.if_version) return TellOtherVersion(options, found->version());
   **found = std::move(body);
@@ -49,41 +50,36 @@ int ReplaceVersion(const Documents& documents, const DocumentOptions& options, B
   }
 }
 
+int Put(const Context& context, const PutOptions& options) {
+  const Key key = ParseKey(options.key);
+  Body body = StorableBody(ParseJson(Input(options.file).Rest()));
+  const LockManager manager = context.manager();
+  const Documents documents(manager, options.collection);
+  if (options.create) return CreateOnly(documents, key, options, body);
+  if (options.if_version >= 0) {
+    return ReplaceVersion(documents, key, options, std::move(body));
+  }
+  const bool readable = ReplaceWhole(manager, options.collection, key, body, options.lock);
+  if (!readable) TellUnreadable(options, "was replaced");
+  return kOk;
+}
+
 }  // namespace
 
-int TellMissing(const DocumentOptions& options) {
-  Tell("there is no document '" + options.key.text + "' in the collection '" + options.collection +
-       "'");
-  return kNotFound;
-}
-
-int TellOtherVersion(const DocumentOptions& options, std::optional<std::int64_t> found) {
-  const std::string wanted = std::to_string(options.if_version);
-  Tell("the document '" + options.key.text + "' in the collection '" + options.collection +
-       "' is " + (found ? "at version " + std::to_string(*found) + ", not " : "not at version ") +
-       wanted);
-  return kOtherVersion;
-}
-
-void TellUnreadable(const DocumentOptions& options, const std::string& what_happened) {
-  Tell("the document '" + options.key.text + "' in the collection '" + options.collection + "' " +
-       what_happened + "; its old body could not be read");
-}
-
-int Put(const std::function<std::shared_ptr<Store>()>& open, const DocumentOptions& options) {
-  Body body;
-  try {
-    body = StorableBody(ParseJson(Input(options.file).Rest()));
-  } catch (const BadJson& error) {
-    Tell(error.what());
-    return kBadData;
-  }
-  const LockManager manager(open());
-  const Documents documents(manager, options.collection);
-  if (options.create) return Create(documents, options, body);
-  if (options.has_version) return ReplaceVersion(documents, options, std::move(body));
-  Replace(manager, options, body);
-  return kOk;
+Action AddPut(CLI::App& sub) {
+  const auto options = std::make_shared<PutOptions>();
+  AddDocument(sub, *options);
+  AddWaiting(sub, options->lock);
+  AddAnything(sub, "FILE", options->file, "File with the JSON; - is standard input", "")
+      ->capture_default_str();
+  CLI::Option* const version = AddIfVersion(
+      sub, *options, "Replace the document only at this version, without taking its lock");
+  sub.add_flag("--create", options->create, "Only create the document: it must not exist")
+      ->excludes(version)
+      ->excludes(sub.get_option("--wait"))
+      ->excludes(sub.get_option("--ttl"));
+  sub.footer("Example: doclock put --if-version 3 order_sagas 42 new.json");
+  return [options](const Context& context) { return Put(context, *options); };
 }
 
 }  // namespace doclock::cli

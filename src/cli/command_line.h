@@ -2,34 +2,25 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "cli/commands/documents/documents.h"
-#include "cli/commands/events.h"
-#include "cli/commands/list.h"
-#include "cli/commands/locks.h"
-#include "cli/commands/outbox.h"
-#include "cli/commands/run.h"
-#include "cli/commands/top.h"
-#include "cli/commands/transfer.h"
+#include "cli/commands/commands.h"
 #include "cli/store/store_url.h"
 
 namespace doclock::cli {
 
 /// The contents of a command line.
 struct Arguments {
-  std::string command;  ///< "run", "get" and so on; "--version" with --json.
+  const Command* command = nullptr;  ///< Null: --version with --json.
+  Action action;
   StoreChoice store;
   std::string collection = kDefaultLockCollection;
   bool json = false;
-  RunOptions run;
-  DocumentOptions document;
-  ListOptions list;
-  TransferOptions transfer;
-  OutboxOptions outbox;
-  LocksOptions locks;
-  EventsOptions events;
-  TopOptions top;
+  std::vector<std::string> behind;  ///< run: the words behind --.
 };
+
+/// Adds all commands and their options, which write into `arguments`.
+void AddCommands(CLI::App& app, Arguments& arguments);
 
 /// Reads the command line. Reports an error on standard error in one line that names the option;
 /// prints help and the version. If it returns nothing, the program ends with `exit_code`.
