@@ -119,24 +119,6 @@ TEST_P(BatcherTest, WhatQueuesDuringACallTravelsTogether) {
   EXPECT_LT(store->batches.size(), static_cast<std::size_t>(kCallers));
 }
 
-TEST_P(BatcherTest, WhatIsGatheredTravelsTogether) {
-  constexpr int kOps = 12;
-  std::vector<Key> keys;
-  for (int i = 0; i < kOps; ++i) keys.emplace_back(i);
-  std::latch all(kOps);
-  std::vector<std::unique_ptr<ReadOp>> ops;
-  {
-    const Batcher::Gathering gathering(*batcher);
-    for (const Key& key : keys) {
-      ops.push_back(std::make_unique<ReadOp>(*collection, key));
-      batcher->Submit(*ops.back(), [&] { all.count_down(); });
-    }
-    EXPECT_TRUE(store->batches.empty());
-  }
-  all.wait();
-  EXPECT_LE(store->batches.size(), static_cast<std::size_t>(GetParam()));
-}
-
 TEST_P(BatcherTest, OneDocumentIsOnceInABatch) {
   std::atomic<int> done = 0;
   constexpr int kOps = 50;

@@ -263,11 +263,6 @@ Batcher::Pendings* Batcher::NextKept() noexcept {
   return kept_wanted_.empty() ? nullptr : &kept_wanted_;
 }
 
-void Batcher::ExecuteApart(StoreOp& op) noexcept {
-  StoreOp* const one[] = {&op};
-  Run(one);
-}
-
 void Batcher::Commit(CommitOp& commit) noexcept {
   bool answered = false;
   std::string text;
@@ -308,7 +303,9 @@ void Batcher::Enqueue(Pending& pending) {
   {
     const std::scoped_lock lock(mutex_);
     Insert(pending);
-    if ((pending.op && gathering_ > 0) || !ClaimLane()) return;
+    if (free_lanes_ == 0 || !Ready()) return;
+    --free_lanes_;
+    ++coming_;
   }
   try {
     StartWorker();
@@ -320,38 +317,6 @@ void Batcher::Enqueue(Pending& pending) {
     }
     Lead(ReleaseLane(false));  // others have queued meanwhile, and count on this lane
     if (withdrawn) throw;
-  }
-}
-
-bool Batcher::ClaimLane() noexcept {
-  if (free_lanes_ == 0 || !Ready()) return false;
-  --free_lanes_;
-  ++coming_;
-  return true;
-}
-
-Batcher::Gathering::Gathering(Batcher& batcher) : batcher_(batcher) {
-  const std::scoped_lock lock(batcher_.mutex_);
-  ++batcher_.gathering_;
-}
-
-Batcher::Gathering::~Gathering() {
-  std::size_t waiting = 0;
-  {
-    const std::scoped_lock lock(batcher_.mutex_);
-    --batcher_.gathering_;  // others may gather: rather a call more than a wait for them
-    waiting = batcher_.queue_.size();
-  }
-  for (; waiting > 0; --waiting) {
-    {
-      const std::scoped_lock lock(batcher_.mutex_);
-      if (!batcher_.ClaimLane()) return;
-    }
-    try {
-      batcher_.StartWorker();
-    } catch (...) {
-      batcher_.LeadOnWorker();  // out of memory: better here than never
-    }
   }
 }
 

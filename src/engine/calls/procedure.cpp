@@ -1,6 +1,8 @@
 #include "engine/calls/procedure.h"
 
+#include <atomic>
 #include <utility>
+#include <vector>
 
 namespace doclock::detail {
 
@@ -47,6 +49,11 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
   void Start() {
     if (Advance()) return;
     Finish();
+  }
+  /// Its first operation, of a call with others, was executed.
+  void GoOn(const StoreOp& first) noexcept {
+    procedure_->begun_ = true;
+    Guarded([&] { return first.status != OpStatus::kKept && Advance(); });
   }
 
  private:
@@ -104,6 +111,23 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
 void RunAsync(StoreCalls& calls, std::shared_ptr<Procedure> procedure, std::function<void()> done) {
   std::make_shared<AsyncRun>(calls.shared_from_this(), std::move(procedure), std::move(done))
       ->Start();
+}
+
+void RunTogether(StoreCalls& calls, std::span<const std::shared_ptr<Procedure>> procedures,
+                 const std::function<void()>& done) {
+  const auto left = std::make_shared<std::atomic<std::size_t>>(procedures.size());
+  std::vector<std::shared_ptr<AsyncRun>> runs;
+  std::vector<StoreOp*> ops;
+  for (const auto& procedure : procedures) {
+    runs.push_back(std::make_shared<AsyncRun>(calls.shared_from_this(), procedure, [left, done] {
+      if (left->fetch_sub(1, std::memory_order_acq_rel) == 1) done();
+    }));
+    ops.push_back(procedure->Next().op);
+    Prepare(calls, *ops.back());
+    ops.back()->if_kept = IfKept::kLeave;
+  }
+  calls.batcher().ExecuteApart(ops);
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i]->GoOn(*ops[i]);
 }
 
 }  // namespace doclock::detail
