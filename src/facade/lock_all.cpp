@@ -260,7 +260,7 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
   [[nodiscard]] auto Taker() {
     return [self = shared_from_this()](auto answer) {
       self->locking_.Take(std::move(answer));
-      self->locking_.done() ? self->Complete() : self->NextStep();
+      self->locking_.done() ? self->Complete() : self->Step();
     };
   }
 
@@ -284,15 +284,6 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
   }
 
  private:
-  void NextStep() noexcept {
-    try {
-      Step();
-    } catch (...) {
-      locking_.Fail(FailureOfCaught());
-      Complete();
-    }
-  }
-
   LockingAll locking_;
   AsyncContext context_;
   std::function<void(AcquireAllResult)> done_;

@@ -14,7 +14,7 @@
 
 #include "doclock/memory_store.h"
 #include "doclock/testing/faulty_store.h"
-#include "engine/runtime/failing_runtime.h"
+#include "engine/runtime/hooked_runtime.h"
 
 namespace doclock::detail {
 namespace {
@@ -372,16 +372,6 @@ TEST_F(BatcherKept, WhatHasStoodBehindOthersForLongIsNotSent) {
   EXPECT_TRUE(store->order.empty());
 }
 
-TEST_F(BatcherKept, WithoutAWorkerTheCallerWaitsForItself) {
-  FailingRuntime none(MakeRuntime(1));
-  none.on_work = [](const Runtime::Task&) { throw std::bad_alloc(); };
-  const auto lonely = std::make_shared<Batcher>(store, none, 1h);
-  store->LetPass(1);
-  AcquireOp op = Wanted(held);
-  lonely->Execute(op);
-  EXPECT_EQ(op.status, OpStatus::kFailed);
-}
-
 TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
   std::atomic<int> done = 0;
   constexpr int kThreads = 4, kEach = 300;
@@ -412,7 +402,7 @@ TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
 
 TEST(BatcherLanesTest, TheLaneThatACallerTookItselfIsNotFreeMeanwhile) {
   const auto store = std::make_shared<GateStore>(1);
-  FailingRuntime runtime(MakeRuntime(1));
+  HookedRuntime runtime(MakeRuntime(1));
   runtime.on_work = [](const Runtime::Task& task) { task(); };
   const auto batcher = std::make_shared<Batcher>(store, runtime, 10s);
   Collection& collection = *store->Open("c", {}, 30s);

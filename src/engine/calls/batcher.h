@@ -92,12 +92,11 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Has it waited for long behind a call without an answer, the last one that ended?
   [[nodiscard]] bool IsBehindSilence(const Pending& pending) const noexcept;
   void Submit(std::unique_ptr<Pending> pending);
-  /// Executes the batch (none if it is empty), releases the lane, and then runs the continuations
-  /// that wait for the results.
+  /// Executes the batch, releases the lane, and then runs the continuations that wait for the
+  /// results.
   void Lead(Pendings batch);
-  /// Passes the lane, which had operations or renewals, on to the next batch, or frees it. If it
-  /// returns a batch, the caller must execute it on this lane: no worker could be started.
-  [[nodiscard]] Pendings ReleaseLane(bool of_ops);
+  /// Passes the lane, which had operations or renewals, on to the next batch, or frees it.
+  void ReleaseLane(bool of_ops) noexcept;
   void Enqueue(Pending& pending);
   /// Returns whether it went in a call of its own. @param looks see Pending
   bool ExecuteInLane(StoreOp& op, int& looks);
@@ -115,17 +114,13 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   [[nodiscard]] int PassOnKept(bool was_long) noexcept;
   /// Waits for the event of a blocked caller's operation.
   void Await(Pending& pending);
-  /// Withdraws an operation that was not sent; false: it is in a batch already.
-  bool Withdraw(Pending& pending) noexcept;
-  /// For a worker that has come for a lane, or in place of one that could not be started: the next
-  /// batch. Frees the lane if there is none.
-  Pendings TakeBatchOrFreeLane() noexcept;
+  /// Withdraws a blocked caller's operation, unless it is in a batch already.
+  void Withdraw(Pending& pending) noexcept;
+  /// Leads the next batch on the lane that a worker has come for; frees it if there is none.
   void LeadOnWorker();
-  void StartWorker();
+  void StartWorker() noexcept;
 
   // These need the lock.
-  /// Puts one that a batch has found kept at the end of the queue. False: there is no memory.
-  [[nodiscard]] bool QueueAgain(Pending& pending) noexcept;
   /// The list whose first is next; null: none.
   [[nodiscard]] Pendings* NextKept() noexcept;
   Pendings& ListOfKept(const StoreOp& op) noexcept {

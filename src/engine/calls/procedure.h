@@ -36,10 +36,6 @@ class Procedure {
 
   /// Returns the next step. Called at first, and after each step's operation was executed.
   virtual Step Next() = 0;
-  /// Called instead of Next in the handler of an exception (out of memory, a user's Runtime that
-  /// throws) after the first operation was executed: no more operations will be. The last requested
-  /// operation may be pending.
-  virtual void Interrupt() noexcept = 0;
 
   /// Was an operation executed, or will one be?
   [[nodiscard]] bool begun() const noexcept { return begun_; }
@@ -50,7 +46,7 @@ class Procedure {
   bool begun_ = false;
 };
 
-/// Runs it on the caller's thread. Throws only before its first operation.
+/// Runs it on the caller's thread.
 void Run(StoreCalls& calls, Procedure& procedure);
 /// Runs it on workers; `done` is called once at the end, on one of them. If this throws, the
 /// procedure has not begun, and `done` is not called. `done` must not throw.

@@ -51,13 +51,13 @@ class Events {
   };
 
   /// `make` makes what calls the observer. False: the event is left out and counted, because too
-  /// much is queued or memory has run out.
+  /// much is queued.
   template <class Make>
   bool Tell(const Make& make) noexcept;
-  /// Ignores the bound: while there is memory, a lost lock and doubt are not left out, nor the end
-  /// of what the observer was told to begin. False: memory has run out.
+  /// Ignores the bound: a lost lock and doubt are not left out, nor the end of what the observer
+  /// was told to begin.
   template <class Make>
-  bool TellAnyway(const Make& make) noexcept;
+  void TellAnyway(const Make& make) noexcept;
   /// `with_end`: the observer was told of the grant.
   void TellEnding(Lease&, Ending how, bool with_end) noexcept;
 

@@ -88,13 +88,7 @@ std::uint64_t TimerThread::Schedule(TimePoint when, std::function<void()> task) 
   const std::scoped_lock lock(state_->mutex);
   if (state_->stopped) return 0;
   const std::uint64_t id = ++state_->last_id;
-  const auto place = state_->by_id.emplace(id, state_->timers.end()).first;
-  try {
-    place->second = state_->timers.emplace(when, std::pair(id, std::move(task)));
-  } catch (...) {
-    state_->by_id.erase(place);
-    throw;
-  }
+  state_->by_id.emplace(id, state_->timers.emplace(when, std::pair(id, std::move(task))));
   state_->WakeFor(when);
   return id;
 }

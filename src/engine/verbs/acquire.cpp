@@ -65,7 +65,7 @@ struct Waited {
       const std::stop_callback on_stop(stop, end);
       event->Wait();
     } catch (...) {
-      end();  // nothing is left that could end it, or memory is out
+      end();  // nothing is left that could end it
       throw;
     }
     return std::move(result);
@@ -113,11 +113,7 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept 
     return;
   }
   attempt.waiter->upsert_id = attempt.procedure.upsert_id();
-  try {
-    engine->waits().Enqueue(attempt.waiter, std::move(failure));
-  } catch (...) {
-    attempt.waiter->Settle(Refused<AcquireResult>(FailureOfCaught()));
-  }
+  engine->waits().Enqueue(attempt.waiter, std::move(failure));
 }
 
 /// Makes the first attempt on workers.
@@ -191,20 +187,15 @@ struct Together {
 void AttemptHere(const EnginePtr& engine, const std::shared_ptr<Together>& all,
                  const PendingPtr& waiter) noexcept {
   if (waiter->settled()) return;
-  try {
-    for (const AcquireSpec& spec : all->specs) {
-      all->attempts.push_back(
-          std::make_shared<AcquireProcedure>(engine->leases(), spec, GiveUp(*engine)));
-    }
-    const std::vector<std::shared_ptr<Procedure>> procedures(all->attempts.begin(),
-                                                             all->attempts.end());
-    RunTogether(engine->calls(), procedures,
-                [all, waiter, background = engine->Background()] {
-                  waiter->Settle(all->TakeFirst());
-                });
-  } catch (...) {
-    waiter->Settle(Refused<AcquireResult>(FailureOfCaught()));
+  for (const AcquireSpec& spec : all->specs) {
+    all->attempts.push_back(
+        std::make_shared<AcquireProcedure>(engine->leases(), spec, GiveUp(*engine)));
   }
+  const std::vector<std::shared_ptr<Procedure>> procedures(all->attempts.begin(),
+                                                           all->attempts.end());
+  RunTogether(engine->calls(), procedures, [all, waiter, background = engine->Background()] {
+    waiter->Settle(all->TakeFirst());
+  });
 }
 
 /// Searches once on a worker, for an asynchronous caller that does not wait.
@@ -323,10 +314,8 @@ AttemptResults AttemptTogether(const EnginePtr& engine, std::vector<AcquireSpec>
   const bool here = MayAskHere(*engine, specs.front(), stop);
   AcquireHandle waiter;
   const auto start = [&] {
-    waiter =
-        AttemptTogether(engine, std::move(specs), here, [waited](AttemptResults results) {
-          waited->Set(std::move(results));
-        });
+    waiter = AttemptTogether(engine, std::move(specs), here,
+                             [waited](AttemptResults results) { waited->Set(std::move(results)); });
   };
   return waited->After(start, stop, [&] {
     if (waiter) waiter->End(Errc::kCancelled);
@@ -364,11 +353,7 @@ AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, Acquir
 
 void CancelAcquire(const AcquireHandle& waiter) noexcept {
   if (!waiter) return;
-  try {
-    waiter->table->calls().runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
-  } catch (...) {
-    // Out of memory: the wait goes on until its own end.
-  }
+  waiter->table->calls().runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
 }
 
 }  // namespace doclock::detail
