@@ -53,10 +53,9 @@ class DOCLOCK_EXPORT Observer {
   /// A lock was released after `held` without writing changes: by Discard(), or by the handle's
   /// destructor. If the store is unavailable just then, the release goes on in the background.
   virtual void OnDiscarded(const LockEvent&, std::chrono::nanoseconds held);
-  /// This many calls were left out, because this observer was thousands of calls behind, or because
-  /// memory ran out. OnLost and OnInDoubt are left out only if memory runs out. So are OnEnded and
-  /// OnWaitEnded, unless the OnGranted or OnWaiting before them was left out: then they are too,
-  /// and are not counted.
+  /// This many calls were left out, because this observer was thousands of calls behind. OnLost and
+  /// OnInDoubt are never left out, nor are OnEnded and OnWaitEnded, unless the OnGranted or
+  /// OnWaiting before them was left out: then they are too, and are not counted.
   virtual void OnMissed(std::uint64_t calls);
   /// The outcome of a write is unknown.
   virtual void OnInDoubt(const LockEvent&);

@@ -17,8 +17,8 @@ namespace doclock {
 /// blocks), *workers* (threads that call the store and may block) and the *notifier* (one thread
 /// that runs users' callbacks, so that a slow callback does not delay a lease).
 ///
-/// A function that takes a task and throws has not taken it. The library then tries again, runs the
-/// task itself, or reports what the operation has come to.
+/// No function throws, but Event::Wait where a virtual runtime finds that nothing will end the
+/// wait.
 class DOCLOCK_EXPORT Runtime {
  public:
   /// A task to run once. Must not throw.

@@ -16,16 +16,6 @@ namespace {
 /// How long idle threads may take to end.
 constexpr std::chrono::nanoseconds kTimeToEnd = std::chrono::milliseconds(250);
 
-/// For the steps of closing: out of memory in one must not keep the others from being taken.
-template <class Step>
-void IgnoringErrors(const Step& step) noexcept {
-  try {
-    step();
-  } catch (...) {
-    // Leases end by themselves.
-  }
-}
-
 OwnerPtr OwnerFor(const ManagerOptions& options) {
   auto owner = std::make_shared<LockHolder>();
   owner->name = options.owner.empty() ? AsText(platform::ProgramName()) : options.owner;
@@ -52,32 +42,24 @@ Engine::Engine(std::shared_ptr<Store> store, ManagerOptions options)
     : owner_(OwnerFor(options)),
       calls_(std::make_shared<StoreCalls>(std::move(store), std::move(options))) {}
 
-void Engine::EndSubscriptions() {
-  try {
-    // It may take as long as a call of the store.
-    runtime().Work([waits = waits_, background = Background()] { waits->hints().Close(); });
-  } catch (...) {
-    waits_->hints().Close();
-  }
-}
-
 void Engine::Close() noexcept {
   // In a forked child the threads are missing and their mutexes may stay locked forever.
   if (!ours()) return;
   const TimePoint until = Now() + options().drain_timeout.ms();
   if (!calls_->Close()) return AwaitClosed();
-  IgnoringErrors([&] { calls_->ResumeAll(); });
+  calls_->ResumeAll();
   waits_->pendings().Close();
-  IgnoringErrors([&] { leases_->keeper().StopRenewing(); });
-  IgnoringErrors([&] { EndSubscriptions(); });
+  leases_->keeper().StopRenewing();
+  // It may take as long as a call of the store.
+  runtime().Work([waits = waits_, background = Background()] { waits->hints().Close(); });
   // On one of its own threads there is nothing to wait on: that thread may be needed. Then releases
   // under way have until the other threads have ended.
   const bool drain = !runtime().OnOwnThread() || options().runtime;
-  if (drain) IgnoringErrors([&] { calls_->DrainBackground(until); });
-  if (drain) IgnoringErrors([&] { leases_->keeper().Close(); });
+  if (drain) calls_->DrainBackground(until);
+  if (drain) leases_->keeper().Close();
   // Tasks that are left refer to the calls, which have the runtime.
-  IgnoringErrors([&] { runtime().Stop(std::max(until - Now(), kTimeToEnd)); });
-  if (!drain) IgnoringErrors([&] { leases_->keeper().Close(); });
+  runtime().Stop(std::max(until - Now(), kTimeToEnd));
+  if (!drain) leases_->keeper().Close();
   const std::scoped_lock lock(mutex_);
   threads_ended_ = true;
   closing_changed_.notify_all();

@@ -44,7 +44,6 @@ class Engine {
   void Close() noexcept;
 
  private:
-  void EndSubscriptions();
   void AwaitClosed();
 
   const OwnerPtr owner_;

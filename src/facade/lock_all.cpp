@@ -9,7 +9,7 @@
 #include "doclock/detail/facade.h"
 #include "engine/calls/failure.h"
 #include "engine/engine.h"
-#include "engine/verbs/attempt_each.h"
+#include "engine/verbs/attempt_together.h"
 
 namespace doclock::detail {
 namespace {
@@ -111,8 +111,7 @@ class LockingAll {
   /// The locks that the first attempt tries together; none if that is no use.
   [[nodiscard]] std::vector<AcquireSpec> Together() const {
     std::vector<AcquireSpec> specs;
-    // Only with one lane it is one call, which is what it is for. In place, a call costs nothing.
-    if (engine_->traits().lanes > 1 || engine_->traits().immediate) return specs;
+    if (engine_->traits().immediate) return specs;  // in place, a call costs nothing
     if (done() || specs_.size() < 2) return specs;
     // Two callers who do not wait could refuse each other. One with a min_hold must not be given
     // back: see above.
@@ -261,17 +260,16 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
   [[nodiscard]] auto Taker() {
     return [self = shared_from_this()](auto answer) {
       self->locking_.Take(std::move(answer));
-      self->locking_.done() ? self->Complete() : self->NextStep();
+      self->locking_.done() ? self->Complete() : self->Step();
     };
   }
 
   void Start() {
-    const std::vector<AcquireSpec> together = locking_.Together();
+    std::vector<AcquireSpec> together = locking_.Together();
     if (together.empty()) return Step();
     const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
-    for (auto& attempt : AttemptEach(locking_.engine(), together, Taker())) {
-      canceller->Follow(std::move(attempt));
-    }
+    AcquireHandle attempt = AttemptTogether(locking_.engine(), std::move(together), false, Taker());
+    if (attempt) canceller->Follow(std::move(attempt));
   }
 
   void Step() {
@@ -286,15 +284,6 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
   }
 
  private:
-  void NextStep() noexcept {
-    try {
-      Step();
-    } catch (...) {
-      locking_.Fail(FailureOfCaught());
-      Complete();
-    }
-  }
-
   LockingAll locking_;
   AsyncContext context_;
   std::function<void(AcquireAllResult)> done_;
@@ -322,9 +311,9 @@ void CheckOneManager(std::span<const BindingPtr> bindings) {
 AcquireAllResult AcquireAll(const EnginePtr& engine, std::vector<AcquireSpec> specs,
                             std::stop_token stop) {
   LockingAll locking(engine, std::move(specs));
-  const auto together = locking.Together();
+  auto together = locking.Together();
   if (!together.empty() && !stop.stop_requested()) {
-    locking.Take(AttemptEach(engine, together, stop));
+    locking.Take(AttemptTogether(engine, std::move(together), stop));
   }
   while (!locking.done()) locking.Take(Acquire(engine, locking.Next(), stop));
   return locking.Finish();

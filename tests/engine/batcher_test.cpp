@@ -14,7 +14,7 @@
 
 #include "doclock/memory_store.h"
 #include "doclock/testing/faulty_store.h"
-#include "engine/runtime/failing_runtime.h"
+#include "engine/runtime/hooked_runtime.h"
 
 namespace doclock::detail {
 namespace {
@@ -117,24 +117,6 @@ TEST_P(BatcherTest, WhatQueuesDuringACallTravelsTogether) {
   }
   EXPECT_EQ(total, static_cast<std::size_t>(kCallers));
   EXPECT_LT(store->batches.size(), static_cast<std::size_t>(kCallers));
-}
-
-TEST_P(BatcherTest, WhatIsGatheredTravelsTogether) {
-  constexpr int kOps = 12;
-  std::vector<Key> keys;
-  for (int i = 0; i < kOps; ++i) keys.emplace_back(i);
-  std::latch all(kOps);
-  std::vector<std::unique_ptr<ReadOp>> ops;
-  {
-    const Batcher::Gathering gathering(*batcher);
-    for (const Key& key : keys) {
-      ops.push_back(std::make_unique<ReadOp>(*collection, key));
-      batcher->Submit(*ops.back(), [&] { all.count_down(); });
-    }
-    EXPECT_TRUE(store->batches.empty());
-  }
-  all.wait();
-  EXPECT_LE(store->batches.size(), static_cast<std::size_t>(GetParam()));
 }
 
 TEST_P(BatcherTest, OneDocumentIsOnceInABatch) {
@@ -390,16 +372,6 @@ TEST_F(BatcherKept, WhatHasStoodBehindOthersForLongIsNotSent) {
   EXPECT_TRUE(store->order.empty());
 }
 
-TEST_F(BatcherKept, WithoutAWorkerTheCallerWaitsForItself) {
-  FailingRuntime none(MakeRuntime(1));
-  none.on_work = [](const Runtime::Task&) { throw std::bad_alloc(); };
-  const auto lonely = std::make_shared<Batcher>(store, none, 1h);
-  store->LetPass(1);
-  AcquireOp op = Wanted(held);
-  lonely->Execute(op);
-  EXPECT_EQ(op.status, OpStatus::kFailed);
-}
-
 TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
   std::atomic<int> done = 0;
   constexpr int kThreads = 4, kEach = 300;
@@ -430,7 +402,7 @@ TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
 
 TEST(BatcherLanesTest, TheLaneThatACallerTookItselfIsNotFreeMeanwhile) {
   const auto store = std::make_shared<GateStore>(1);
-  FailingRuntime runtime(MakeRuntime(1));
+  HookedRuntime runtime(MakeRuntime(1));
   runtime.on_work = [](const Runtime::Task& task) { task(); };
   const auto batcher = std::make_shared<Batcher>(store, runtime, 10s);
   Collection& collection = *store->Open("c", {}, 30s);

@@ -1,13 +1,11 @@
 /// Each grant that the Observer is told of ends once, and so does each wait.
 
 #include <climits>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "engine/runtime/failing_runtime.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {
@@ -242,54 +240,6 @@ TEST_F(ObserverPairsTest, NothingIsMissedByAnObserverThatKeepsUp) {
   }
   EXPECT_EQ(told->missed, 0U);
   ExpectEnded(kGrants);
-}
-
-/// A manager whose runtime fails where a test wants it: because memory ran out, for one.
-class PairsOnAFailingRuntimeTest : public ObserverPairsTest {
- protected:
-  std::shared_ptr<FailingRuntime> failing = std::make_shared<FailingRuntime>(runtime);
-  LockManager there{store, {.observer = told, .runtime = failing}};
-};
-
-TEST_F(PairsOnAFailingRuntimeTest, AGrantThatCouldNotBeToldIsMissedAndDoesNotEnd) {
-  failing->before_notify = [] { throw std::bad_alloc(); };
-  AcquireResult granted = Acquire(there.engine(), Spec("a"), {});
-  failing->before_notify = nullptr;
-  ASSERT_FALSE(granted.failure);
-  EXPECT_FALSE(Discard(granted.grant));
-  ExpectEnded(0);
-  EXPECT_EQ(told->missed, 1U);
-}
-
-TEST_F(PairsOnAFailingRuntimeTest, AWaitThatCouldNotQueueEnds) {
-  const auto acquire = [&](Duration wait) {
-    return AcquireAsync(there.engine(), Spec("a", {.wait = wait}), [](const AcquireResult&) {});
-  };
-  const Grant held = Lock("a", {.ttl = 1h});
-  const AcquireHandle first = acquire(kForever);
-  clock->RunPending();
-  ASSERT_EQ(told->waiting, 1);
-  failing->on_schedule = []() -> Runtime::TimerId { throw std::bad_alloc(); };
-  EXPECT_THROW(acquire(1h), std::bad_alloc);
-  failing->on_schedule = nullptr;
-  clock->RunPending();
-  EXPECT_EQ(told->waiting, 2);
-  EXPECT_EQ(told->waited, 1) << "the first still waits";
-  CancelAcquire(first);
-  clock->RunPending();
-  EXPECT_EQ(told->waited, 2);
-}
-
-TEST_F(PairsOnAFailingRuntimeTest, AHandleEndsWhoseReleaseWasInterrupted) {
-  AcquireResult granted = Acquire(there.engine(), Spec("a"), {});
-  ASSERT_FALSE(granted.failure);
-  Strike(Fault::Kind::kLostBefore, OpKind::kWrite, 1);
-  failing->on_schedule = []() -> Runtime::TimerId { throw std::runtime_error("no timer"); };
-  const FailurePtr failure = Discard(granted.grant);
-  EXPECT_EQ(CodeOf(failure), Errc::kInDoubt) << "interrupted between two attempts";
-  failing->on_schedule = nullptr;
-  EXPECT_FALSE(LeaseHeld(*granted.grant.lease));
-  ExpectEnded(1);
 }
 
 }  // namespace

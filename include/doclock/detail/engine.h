@@ -53,19 +53,8 @@ struct DOCLOCK_EXPORT Failure {
   [[noreturn]] void Throw() const;
   [[nodiscard]] std::exception_ptr AsException() const noexcept;
 };
-/// Leaves alone those that were made for when memory runs out.
-struct FailureDeleter {
-  FailureDeleter() noexcept = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): for what std::make_unique makes
-  FailureDeleter(std::default_delete<Failure>) noexcept {}
-  explicit FailureDeleter(bool for_ever) noexcept : lasting(for_ever) {}
-  bool lasting = false;
-  void operator()(const Failure* failure) const noexcept {
-    if (!lasting) delete failure;
-  }
-};
 /// Null means success.
-using FailurePtr = std::unique_ptr<Failure, FailureDeleter>;
+using FailurePtr = std::unique_ptr<Failure>;
 inline void ThrowIf(const FailurePtr& failure) {
   if (failure) failure->Throw();
 }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/calls/procedure.h"
-#include "engine/runtime/insist.h"
 
 namespace doclock::detail {
 namespace {
@@ -38,7 +37,6 @@ class BackgroundRelease final : public Procedure {
     if (sent_ >= until_) return {};
     return {&op_, pause};
   }
-  void Interrupt() noexcept override {}  // the lock ends with its lease
 
  private:
   [[nodiscard]] bool IsSettled() const noexcept {
@@ -64,13 +62,10 @@ class BackgroundRelease final : public Procedure {
 
 void Start(StoreCalls& calls, Collection& collection, const Key& key, const Uuid& lock_id,
            WriteKind kind, LockMode mode, TimePoint until, Ghost ghost) noexcept {
-  // Out of memory the lock ends with its lease.
-  Insist([&] {
-    RunAsync(calls,
-             std::make_shared<BackgroundRelease>(calls, collection, key, lock_id, kind, mode, until,
-                                                 ghost),
-             [background = calls.Background()] {});
-  });
+  RunAsync(calls,
+           std::make_shared<BackgroundRelease>(calls, collection, key, lock_id, kind, mode, until,
+                                               ghost),
+           [background = calls.Background()] {});
 }
 
 }  // namespace

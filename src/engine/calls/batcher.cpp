@@ -4,7 +4,6 @@
 #include <array>
 #include <exception>
 #include <functional>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,11 +20,7 @@ std::size_t LineOf(const StoreOp& op) noexcept {
 }
 
 void CompleteUnanswered(StoreOp& op, const char* why) noexcept {
-  try {
-    if (op.status == OpStatus::kPending) op.Doubt(why);
-  } catch (const std::bad_alloc&) {
-    op.status = OpStatus::kInDoubt;  // without a text
-  }
+  if (op.status == OpStatus::kPending) op.Doubt(why);
   // A read changes nothing, so it is never in doubt.
   if (op.kind != OpKind::kRead || op.status != OpStatus::kInDoubt) return;
   op.status = OpStatus::kFailed;
@@ -38,13 +33,7 @@ bool HasNoAnswer(const StoreOp* op) noexcept {
           (!op->detail || op->detail->code == Errc::kUnavailable));
 }
 
-void FailUnsent(StoreOp& op, const char* why) noexcept {
-  try {
-    op.Fail(Errc::kUnavailable, why);
-  } catch (const std::bad_alloc&) {
-    op.status = OpStatus::kFailed;  // without a text
-  }
-}
+void FailUnsent(StoreOp& op, const char* why) noexcept { op.Fail(Errc::kUnavailable, why); }
 
 /// Reads wait for no row.
 void AskToLeave(StoreOp& op) noexcept {
@@ -58,14 +47,8 @@ const char* WhyThrown(const Call& call, std::string& text) noexcept {
   try {
     call();
   } catch (const std::exception& e) {
-    why = "the store failed";
-    const char* const what = e.what();
-    try {
-      text = std::string(why) + ": " + what;
-      why = text.c_str();
-    } catch (...) {
-      // Without the reason.
-    }
+    text = std::string("the store failed: ") + e.what();
+    why = text.c_str();
   } catch (...) {
     why = "the store failed";
   }
@@ -127,7 +110,7 @@ bool Batcher::ExecuteInLane(StoreOp& op, int& looks) {
     --op_lanes_;
     lock.unlock();
     Run(one);
-    Lead(ReleaseLane(true));
+    ReleaseLane(true);
     return true;
   }
   lock.unlock();
@@ -181,7 +164,12 @@ int Batcher::TakeOutKept(Pendings& batch) noexcept {
     Pending& pending = *it++;
     if (!is_kept(pending)) continue;
     batch.erase(batch.iterator_to(pending));
-    if (!alone && ++pending.looks < kLooks && QueueAgain(pending)) continue;
+    if (!alone && ++pending.looks < kLooks) {
+      Insert(pending);
+      pending.op->MakePending();
+      pending.taken = false;
+      continue;
+    }
     pending.queued = now;
     pending.kept = true;
     Pendings& list = ListOfKept(*pending.op);
@@ -198,23 +186,8 @@ int Batcher::TakeOutKept(Pendings& batch) noexcept {
 
 void Batcher::StartForKept(int workers) noexcept {
   for (; workers > 0; --workers) {
-    try {
-      runtime_.Work([self = shared_from_this()] { self->ExecuteKept(); });
-    } catch (...) {
-      ExecuteKept();  // out of memory: better here than never
-    }
+    runtime_.Work([self = shared_from_this()] { self->ExecuteKept(); });
   }
-}
-
-bool Batcher::QueueAgain(Pending& pending) noexcept {
-  try {
-    Insert(pending);
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  pending.op->MakePending();
-  pending.taken = false;
-  return true;
 }
 
 void Batcher::ExecuteKept() noexcept {
@@ -263,11 +236,6 @@ Batcher::Pendings* Batcher::NextKept() noexcept {
   return kept_wanted_.empty() ? nullptr : &kept_wanted_;
 }
 
-void Batcher::ExecuteApart(StoreOp& op) noexcept {
-  StoreOp* const one[] = {&op};
-  Run(one);
-}
-
 void Batcher::Commit(CommitOp& commit) noexcept {
   bool answered = false;
   std::string text;
@@ -308,51 +276,11 @@ void Batcher::Enqueue(Pending& pending) {
   {
     const std::scoped_lock lock(mutex_);
     Insert(pending);
-    if ((pending.op && gathering_ > 0) || !ClaimLane()) return;
+    if (free_lanes_ == 0 || !Ready()) return;
+    --free_lanes_;
+    ++coming_;
   }
-  try {
-    StartWorker();
-  } catch (...) {  // out of memory
-    const bool withdrawn = Withdraw(pending);
-    {
-      const std::scoped_lock lock(mutex_);
-      --coming_;
-    }
-    Lead(ReleaseLane(false));  // others have queued meanwhile, and count on this lane
-    if (withdrawn) throw;
-  }
-}
-
-bool Batcher::ClaimLane() noexcept {
-  if (free_lanes_ == 0 || !Ready()) return false;
-  --free_lanes_;
-  ++coming_;
-  return true;
-}
-
-Batcher::Gathering::Gathering(Batcher& batcher) : batcher_(batcher) {
-  const std::scoped_lock lock(batcher_.mutex_);
-  ++batcher_.gathering_;
-}
-
-Batcher::Gathering::~Gathering() {
-  std::size_t waiting = 0;
-  {
-    const std::scoped_lock lock(batcher_.mutex_);
-    --batcher_.gathering_;  // others may gather: rather a call more than a wait for them
-    waiting = batcher_.queue_.size();
-  }
-  for (; waiting > 0; --waiting) {
-    {
-      const std::scoped_lock lock(batcher_.mutex_);
-      if (!batcher_.ClaimLane()) return;
-    }
-    try {
-      batcher_.StartWorker();
-    } catch (...) {
-      batcher_.LeadOnWorker();  // out of memory: better here than never
-    }
-  }
+  StartWorker();
 }
 
 void Batcher::Insert(Pending& pending) {
@@ -372,22 +300,18 @@ void Batcher::NextInLine(Pending& pending) noexcept {
   }
 }
 
-bool Batcher::Withdraw(Pending& pending) noexcept {
+void Batcher::Withdraw(Pending& pending) noexcept {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(pending.kept, false)) {
     Pendings& list = ListOfKept(*pending.op);
     list.erase(list.iterator_to(pending));
-    return true;
+    return;
   }
-  if (pending.taken) return false;
-  if (!pending.op) {
-    renewals_.erase(renewals_.iterator_to(pending));
-    return true;
-  }
+  if (pending.taken) return;
   if (pending.is_linked()) {
     queue_.erase(queue_.iterator_to(pending));
     NextInLine(pending);
-    return true;
+    return;
   }
   // It stands behind another one, which is in the queue or was promoted to lead: its caller does
   // this only while no other thread is about.
@@ -397,9 +321,8 @@ bool Batcher::Withdraw(Pending& pending) noexcept {
     while (last->behind != &pending) last = last->behind;
     last->behind = pending.behind;
     if (!pending.behind) last_[LineOf(*pending.op)] = last;
-    return true;
+    return;
   }
-  return false;
 }
 
 Batcher::Pendings Batcher::TakeBatch(Pending* first) noexcept {
@@ -426,24 +349,20 @@ Batcher::Pendings Batcher::TakeBatch(Pending* first) noexcept {
 }
 
 void Batcher::Lead(Pendings batch) {
-  Pendings executed;
-  while (!batch.empty()) {
-    const bool of_ops = batch.front().op != nullptr;
-    Run(batch);
-    const int workers = TakeOutKept(batch);
-    // Callers that wait are woken before the lane is passed on: what they do next then comes into
-    // the next batch, which is larger for it (a quarter, with 32 callers). A promoted caller is the
-    // leader itself: it needs no waking and its event is spent.
-    batch.remove_and_dispose_if([](const Pending& pending) { return pending.event != nullptr; },
-                                [](Pending* pending) {
-                                  if (!pending->promoted) pending->Complete();
-                                });
-    executed.splice(executed.end(), batch);
-    batch = ReleaseLane(of_ops);
-    StartForKept(workers);
-  }
+  const bool of_ops = batch.front().op != nullptr;
+  Run(batch);
+  const int workers = TakeOutKept(batch);
+  // Callers that wait are woken before the lane is passed on: what they do next then comes into
+  // the next batch, which is larger for it (a quarter, with 32 callers). A promoted caller is the
+  // leader itself: it needs no waking and its event is spent.
+  batch.remove_and_dispose_if([](const Pending& pending) { return pending.event != nullptr; },
+                              [](Pending* pending) {
+                                if (!pending->promoted) pending->Complete();
+                              });
+  ReleaseLane(of_ops);
+  StartForKept(workers);
   // Continuations may take long, and may use the lane themselves.
-  executed.clear_and_dispose([](Pending* pending) { pending->Complete(); });
+  batch.clear_and_dispose([](Pending* pending) { pending->Complete(); });
 }
 
 void Batcher::Run(const Pendings& batch) noexcept {
@@ -460,12 +379,12 @@ void Batcher::Run(const Pendings& batch) noexcept {
   if (count > 0) Run(std::span(ops).first(count));
 }
 
-Batcher::Pendings Batcher::ReleaseLane(bool of_ops) {
+void Batcher::ReleaseLane(bool of_ops) noexcept {
   std::unique_lock lock(mutex_);
   if (of_ops) ++op_lanes_;
   if (!Ready()) {
     ++free_lanes_;
-    return {};
+    return;
   }
   if (renewals_.empty() && queue_.front().event) {
     Pending& next = queue_.front();
@@ -473,29 +392,28 @@ Batcher::Pendings Batcher::ReleaseLane(bool of_ops) {
     next.taken = next.promoted = true;
     --op_lanes_;
     next.event->Set();
-    return {};
+    return;
   }
   ++coming_;
   lock.unlock();
-  try {
-    StartWorker();
-    return {};
-  } catch (...) {
-    return TakeBatchOrFreeLane();  // out of memory: better here than never
+  StartWorker();
+}
+
+void Batcher::LeadOnWorker() {
+  Pendings batch;
+  {
+    const std::scoped_lock lock(mutex_);
+    --coming_;
+    if (!Ready()) {
+      ++free_lanes_;
+      return;
+    }
+    batch = TakeBatch(nullptr);
   }
+  Lead(std::move(batch));
 }
 
-Batcher::Pendings Batcher::TakeBatchOrFreeLane() noexcept {
-  const std::scoped_lock lock(mutex_);
-  --coming_;
-  if (Ready()) return TakeBatch(nullptr);
-  ++free_lanes_;
-  return {};
-}
-
-void Batcher::LeadOnWorker() { Lead(TakeBatchOrFreeLane()); }
-
-void Batcher::StartWorker() {
+void Batcher::StartWorker() noexcept {
   runtime_.Work([self = shared_from_this()] { self->LeadOnWorker(); });
 }
 

@@ -45,9 +45,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Executes one operation and returns when it has its result.
   void Execute(StoreOp& op);
 
-  /// Executes one operation at once, in a call of its own that takes no lane: for reads of a store
-  /// that reads apart from writes.
-  void ExecuteApart(StoreOp& op) noexcept;
+  /// Executes operations at once, in a call of their own that takes no lane: reads of a store that
+  /// reads apart from writes, and a ready-made batch.
+  void ExecuteApart(std::span<StoreOp* const> ops) noexcept { Run(ops); }
 
   /// Stores several documents together, in a call of its own that takes no lane.
   void Commit(CommitOp& commit) noexcept;
@@ -61,19 +61,6 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   static constexpr int kKeptAtOnce = 4;
   /// How many batches may find a document kept before its operation goes alone.
   static constexpr int kLooks = 4;
-
-  /// While it lives, no worker starts for operations that are submitted: so those that belong
-  /// together come into as few calls as the lanes and the store allow.
-  class Gathering {
-   public:
-    explicit Gathering(Batcher& batcher);
-    Gathering(const Gathering&) = delete;
-    Gathering& operator=(const Gathering&) = delete;
-    ~Gathering();
-
-   private:
-    Batcher& batcher_;
-  };
 
   /// Executes a ready-made batch in one call, before what else is queued: renewals of different
   /// documents, or of different shares of one.
@@ -105,15 +92,12 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Has it waited for long behind a call without an answer, the last one that ended?
   [[nodiscard]] bool IsBehindSilence(const Pending& pending) const noexcept;
   void Submit(std::unique_ptr<Pending> pending);
-  /// Executes the batch (none if it is empty), releases the lane, and then runs the continuations
-  /// that wait for the results.
+  /// Executes the batch, releases the lane, and then runs the continuations that wait for the
+  /// results.
   void Lead(Pendings batch);
-  /// Passes the lane, which had operations or renewals, on to the next batch, or frees it. If it
-  /// returns a batch, the caller must execute it on this lane: no worker could be started.
-  [[nodiscard]] Pendings ReleaseLane(bool of_ops);
+  /// Passes the lane, which had operations or renewals, on to the next batch, or frees it.
+  void ReleaseLane(bool of_ops) noexcept;
   void Enqueue(Pending& pending);
-  /// A lane for what is queued, if there is one that no worker has come for yet.
-  [[nodiscard]] bool ClaimLane() noexcept;
   /// Returns whether it went in a call of its own. @param looks see Pending
   bool ExecuteInLane(StoreOp& op, int& looks);
   /// Executes an operation that was left kept once more, and returns when it has its result.
@@ -130,17 +114,13 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   [[nodiscard]] int PassOnKept(bool was_long) noexcept;
   /// Waits for the event of a blocked caller's operation.
   void Await(Pending& pending);
-  /// Withdraws an operation that was not sent; false: it is in a batch already.
-  bool Withdraw(Pending& pending) noexcept;
-  /// For a worker that has come for a lane, or in place of one that could not be started: the next
-  /// batch. Frees the lane if there is none.
-  Pendings TakeBatchOrFreeLane() noexcept;
+  /// Withdraws a blocked caller's operation, unless it is in a batch already.
+  void Withdraw(Pending& pending) noexcept;
+  /// Leads the next batch on the lane that a worker has come for; frees it if there is none.
   void LeadOnWorker();
-  void StartWorker();
+  void StartWorker() noexcept;
 
   // These need the lock.
-  /// Puts one that a batch has found kept at the end of the queue. False: there is no memory.
-  [[nodiscard]] bool QueueAgain(Pending& pending) noexcept;
   /// The list whose first is next; null: none.
   [[nodiscard]] Pendings* NextKept() noexcept;
   Pendings& ListOfKept(const StoreOp& op) noexcept {
@@ -174,9 +154,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// count as the same document.
   std::unordered_map<std::size_t, Pending*> last_;
   int free_lanes_;
-  int coming_ = 0;     ///< Workers that were started for a lane and have taken no batch yet.
-  int gathering_ = 0;  ///< How many Gathering there are.
-  int op_lanes_;       ///< How many more lanes operations may take, of those that are free.
+  int coming_ = 0;  ///< Workers that were started for a lane and have taken no batch yet.
+  int op_lanes_;    ///< How many more lanes operations may take, of those that are free.
 };
 
 }  // namespace doclock::detail

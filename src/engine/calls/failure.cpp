@@ -1,6 +1,5 @@
 #include "engine/calls/failure.h"
 
-#include <array>
 #include <chrono>
 #include <exception>
 #include <new>
@@ -42,25 +41,6 @@ auto Visit(const Failure& f, const Use& use) {
       break;
   }
   return named(StoreException(f.code, f.message));
-}
-
-constexpr std::size_t kCodes = static_cast<std::size_t>(Errc::kForked) + 1;
-using AllFailures = std::array<Failure, kCodes + 1>;
-
-/// One of each code, and NoMemory. Made without an allocation, and never destroyed: threads that
-/// were left behind may have one.
-AllFailures& Lasting() noexcept {
-  alignas(AllFailures) static std::array<std::byte, sizeof(AllFailures)> place;
-  static AllFailures* const all = [] {
-    auto* const made = new (place.data()) AllFailures;
-    for (std::size_t code = 0; code < kCodes; ++code) {
-      (*made)[code].code = static_cast<Errc>(code);
-      (*made)[code].message = "out of memory";  // short enough to stand in the string itself
-    }
-    made->back().no_memory = true;
-    return made;
-  }();
-  return *all;
 }
 
 bool IsInsert(const StoreOp& op) {
@@ -145,27 +125,8 @@ void Failure::Throw() const { std::rethrow_exception(AsException()); }
 
 std::exception_ptr Failure::AsException() const noexcept {
   if (no_memory) return std::make_exception_ptr(std::bad_alloc());
-  const auto make = [](const auto& exception) { return std::make_exception_ptr(exception); };
-  try {
-    return Visit(*this, make);
-  } catch (...) {
-    // Another type would say less than no text does.
-  }
-  try {
-    Failure bare;
-    bare.code = code;
-    return Visit(bare, make);
-  } catch (...) {
-    return std::current_exception();
-  }
+  return Visit(*this, [](const auto& exception) { return std::make_exception_ptr(exception); });
 }
-
-FailurePtr WithoutText(Errc code) noexcept {
-  const auto which = static_cast<std::size_t>(code);
-  return {&Lasting()[which], FailureDeleter(true)};
-}
-
-FailurePtr NoMemory() noexcept { return {&Lasting().back(), FailureDeleter(true)}; }
 
 std::string Describe(const Collection& collection, const Key& key) {
   return "document '" + key.ToString() + "' of '" + collection.name() + "'";
@@ -187,20 +148,13 @@ FailurePtr FailureOf(const StoreOp& op) noexcept {
   return FilledFailure(CodeOf(op), [&](Failure& failure) { Fill(failure, op); });
 }
 
-FailurePtr CopyOf(const Failure& failure) noexcept {
-  if (failure.no_memory) return NoMemory();
-  try {
-    return std::make_unique<Failure>(failure);
-  } catch (const std::bad_alloc&) {
-    return WithoutText(failure.code);
-  }
-}
+FailurePtr CopyOf(const Failure& failure) noexcept { return std::make_unique<Failure>(failure); }
 
 FailurePtr FailureOfCaught() noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    return NoMemory();
+    return FilledFailure(Errc::kUnavailable, [](Failure& failure) { failure.no_memory = true; });
   } catch (const Error& error) {
     return FilledFailure(error.errc(), [&](Failure& failure) {
       failure.message = error.what();

@@ -1,6 +1,8 @@
 #include "engine/calls/procedure.h"
 
+#include <atomic>
 #include <utility>
+#include <vector>
 
 namespace doclock::detail {
 
@@ -23,17 +25,12 @@ void Prepare(StoreCalls& calls, const Procedure::Step& step) noexcept {
 }  // namespace
 
 void Run(StoreCalls& calls, Procedure& procedure) {
-  try {
-    for (auto step = procedure.Next(); !step.IsEnd(); step = procedure.Next()) {
-      if (step.pause.count() > 0) calls.Pause(step.pause);
-      Prepare(calls, step);
-      step.op != nullptr ? BatcherFor(calls, step).Execute(*step.op)
-                         : calls.batcher().Commit(*step.commit);
-      procedure.begun_ = true;
-    }
-  } catch (...) {
-    if (!procedure.begun_) throw;
-    procedure.Interrupt();
+  for (auto step = procedure.Next(); !step.IsEnd(); step = procedure.Next()) {
+    if (step.pause.count() > 0) calls.Pause(step.pause);
+    Prepare(calls, step);
+    step.op != nullptr ? BatcherFor(calls, step).Execute(*step.op)
+                       : calls.batcher().Commit(*step.commit);
+    procedure.begun_ = true;
   }
 }
 
@@ -44,32 +41,27 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
            std::function<void()> done)
       : calls_(std::move(calls)), procedure_(std::move(procedure)), done_(std::move(done)) {}
 
+  /// Throws only before the first operation.
   void Start() {
-    if (Advance()) return;
-    Finish();
+    const auto step = procedure_->Next();
+    step.IsEnd() ? Finish() : Send(step);
+  }
+  /// Its first operation, of a call with others, was executed.
+  void GoOn(const StoreOp& first) noexcept {
+    procedure_->begun_ = true;
+    first.status == OpStatus::kKept ? Finish() : Advance();
   }
 
  private:
-  /// Returns true if there is another step; false if the procedure has finished.
-  bool Advance() {
-    const auto step = procedure_->Next();
-    if (step.IsEnd()) return false;
+  void Advance() noexcept { Start(); }
+  void Send(const Procedure::Step& step) {
     Prepare(*calls_, step);
-    if (step.pause.count() == 0) {
-      Submit(step);
-    } else {
-      calls_->After(step.pause, [self = shared_from_this(), step] {
-        self->Guarded([&] {
-          self->Submit(step);
-          return true;
-        });
-      });
-    }
-    return true;
+    if (step.pause.count() == 0) return Submit(step);
+    calls_->After(step.pause, [self = shared_from_this(), step] { self->Submit(step); });
   }
   void Submit(const Procedure::Step& step) {
     const bool begun = std::exchange(procedure_->begun_, true);  // it may be gone afterwards
-    auto advance = [self = shared_from_this()] { self->Guarded([&] { return self->Advance(); }); };
+    auto advance = [self = shared_from_this()] { self->Advance(); };
     try {
       if (step.op != nullptr) return BatcherFor(*calls_, step).Submit(*step.op, std::move(advance));
       calls_->searching().Run([calls = calls_, commit = step.commit, advance] {
@@ -80,16 +72,6 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
       procedure_->begun_ = begun;
       throw;
     }
-  }
-  /// After the first operation nothing may throw.
-  template <class Step>
-  void Guarded(const Step& step) noexcept {
-    try {
-      if (step()) return;
-    } catch (...) {
-      procedure_->Interrupt();
-    }
-    Finish();
   }
   void Finish() {
     const auto done = std::move(done_);
@@ -104,6 +86,23 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
 void RunAsync(StoreCalls& calls, std::shared_ptr<Procedure> procedure, std::function<void()> done) {
   std::make_shared<AsyncRun>(calls.shared_from_this(), std::move(procedure), std::move(done))
       ->Start();
+}
+
+void RunTogether(StoreCalls& calls, std::span<const std::shared_ptr<Procedure>> procedures,
+                 const std::function<void()>& done) {
+  const auto left = std::make_shared<std::atomic<std::size_t>>(procedures.size());
+  std::vector<std::shared_ptr<AsyncRun>> runs;
+  std::vector<StoreOp*> ops;
+  for (const auto& procedure : procedures) {
+    runs.push_back(std::make_shared<AsyncRun>(calls.shared_from_this(), procedure, [left, done] {
+      if (left->fetch_sub(1, std::memory_order_acq_rel) == 1) done();
+    }));
+    ops.push_back(procedure->Next().op);
+    Prepare(calls, *ops.back());
+    ops.back()->if_kept = IfKept::kLeave;
+  }
+  calls.batcher().ExecuteApart(ops);
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i]->GoOn(*ops[i]);
 }
 
 }  // namespace doclock::detail

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "doclock/store.h"
@@ -35,10 +36,6 @@ class Procedure {
 
   /// Returns the next step. Called at first, and after each step's operation was executed.
   virtual Step Next() = 0;
-  /// Called instead of Next in the handler of an exception (out of memory, a user's Runtime that
-  /// throws) after the first operation was executed: no more operations will be. The last requested
-  /// operation may be pending.
-  virtual void Interrupt() noexcept = 0;
 
   /// Was an operation executed, or will one be?
   [[nodiscard]] bool begun() const noexcept { return begun_; }
@@ -49,11 +46,17 @@ class Procedure {
   bool begun_ = false;
 };
 
-/// Runs it on the caller's thread. Throws only before its first operation.
+/// Runs it on the caller's thread.
 void Run(StoreCalls& calls, Procedure& procedure);
 /// Runs it on workers; `done` is called once at the end, on one of them. If this throws, the
 /// procedure has not begun, and `done` is not called. `done` must not throw.
 void RunAsync(StoreCalls& calls, std::shared_ptr<Procedure> procedure, std::function<void()> done);
+
+/// Runs several, the first operation of each in one call, which this thread makes; the rest goes as
+/// by RunAsync, and `done` is called once all have ended. One whose document another client's
+/// transaction keeps ends there. If this throws, nothing was sent, and `done` is not called.
+void RunTogether(StoreCalls& calls, std::span<const std::shared_ptr<Procedure>> procedures,
+                 const std::function<void()>& done);
 
 /// Pauses between attempts to settle doubt: 5 ms, doubling, at most 500 ms.
 class Backoff {

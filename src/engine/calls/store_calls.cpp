@@ -85,16 +85,9 @@ void StoreCalls::After(std::chrono::nanoseconds time, Runtime::Task task) {
     }
   }
   if (id == 0) return task();
-  Runtime::TimerId timer = 0;
-  try {
-    timer = runtime_->Schedule(Now() + time, [weak = weak_from_this(), id] {
-      if (const auto self = weak.lock()) self->Resume(id);
-    });
-  } catch (...) {
-    // The caller takes care of the task, unless Close has run it meanwhile.
-    if (TakeDelayed(id)) throw;
-    return;
-  }
+  const auto timer = runtime_->Schedule(Now() + time, [weak = weak_from_this(), id] {
+    if (const auto self = weak.lock()) self->Resume(id);
+  });
   if (timer == 0) Resume(id);
 }
 

@@ -3,8 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "engine/runtime/insist.h"
-
 namespace doclock::detail {
 
 namespace {
@@ -63,26 +61,21 @@ bool Events::Tell(const Make& make) noexcept {
     observer_->missed.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  return TellAnyway(make);
+  TellAnyway(make);
+  return true;
 }
 
 template <class Make>
-bool Events::TellAnyway(const Make& make) noexcept {
+void Events::TellAnyway(const Make& make) noexcept {
   observer_->queued.fetch_add(1, std::memory_order_relaxed);
-  const bool told = Insist([&] {
-    runtime_.Notify([listener = observer_, call = make()] {
-      listener->queued.fetch_sub(1, std::memory_order_relaxed);
-      Observer& observer = *listener->observer;
-      Shielded([&] { call(observer); });
-      if (listener->missed.load(std::memory_order_relaxed) == 0) return;
-      const std::uint64_t missed = listener->missed.exchange(0, std::memory_order_relaxed);
-      Shielded([&] { observer.OnMissed(missed); });
-    });
+  runtime_.Notify([listener = observer_, call = make()] {
+    listener->queued.fetch_sub(1, std::memory_order_relaxed);
+    Observer& observer = *listener->observer;
+    Shielded([&] { call(observer); });
+    if (listener->missed.load(std::memory_order_relaxed) == 0) return;
+    const std::uint64_t missed = listener->missed.exchange(0, std::memory_order_relaxed);
+    Shielded([&] { observer.OnMissed(missed); });
   });
-  if (told) return true;
-  observer_->queued.fetch_sub(1, std::memory_order_relaxed);
-  observer_->missed.fetch_add(1, std::memory_order_relaxed);
-  return false;
 }
 
 void Events::Granted(Lease& lease, std::chrono::nanoseconds waited, bool handed_over) noexcept {

@@ -1,12 +1,10 @@
 #include "engine/leases/keeper.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "engine/leases/lease_book.h"
-#include "engine/runtime/insist.h"
 
 namespace doclock::detail {
 namespace {
@@ -15,8 +13,6 @@ namespace {
 constexpr std::size_t kMaxRenewals = 1000;
 /// Renewals may take one of this many lanes of the store.
 constexpr int kLanesPerBatch = 4;
-/// How soon it tries again what it had no memory for.
-constexpr std::chrono::milliseconds kNoMemory{5};
 
 /// Must it still be renewed when its batch is sent? Not after a Detach or a release, and not at its
 /// deadline: that would only delay others.
@@ -45,17 +41,17 @@ struct Keeper::RenewalBatch {
 
 /// The leases that are due.
 struct Keeper::DueLeases {
-  std::vector<LeasePtr> over, renew, abandoned;
+  std::vector<LeasePtr> over, renew;
 };
 
 Keeper::~Keeper() = default;  // Close has emptied the queue
 
-bool Keeper::Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept {
+void Keeper::Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept {
   lease.due = due;
   lease.due_for_renewal = for_renewal;
   intrusive_ptr_add_ref(&lease);  // the queue's own
   queue_.insert(lease);
-  return Arm(due);
+  Arm(due);
 }
 
 TimePoint Keeper::DueOf(const Lease& lease) const noexcept {
@@ -64,13 +60,10 @@ TimePoint Keeper::DueOf(const Lease& lease) const noexcept {
     return lease.keeps_renewing() ? lease.deadline() - lease.length() / 2 : book_.calls().Now();
   }
   // The deadline lies about one ttl after the last grant or renewal was sent.
-  const bool soon = lease.renews() || lease.abandoned;
-  return soon ? lease.deadline() - lease.ttl() * 2 / 3 : lease.deadline();
+  return lease.renews() ? lease.deadline() - lease.ttl() * 2 / 3 : lease.deadline();
 }
 
-bool Keeper::QueueHealthy(Lease& lease) noexcept {
-  return Queue(lease, DueOf(lease), lease.renews());
-}
+void Keeper::QueueHealthy(Lease& lease) noexcept { Queue(lease, DueOf(lease), lease.renews()); }
 
 bool Keeper::Unqueue(Lease& lease) noexcept {
   if (!lease.is_linked()) return false;
@@ -79,26 +72,20 @@ bool Keeper::Unqueue(Lease& lease) noexcept {
   return true;
 }
 
-void Keeper::Add(Lease& lease) {
+void Keeper::Add(Lease& lease) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (closed_ || QueueHealthy(lease)) return;
-  Unqueue(lease);  // no handle gets this lock, so it must not be renewed
-  throw std::bad_alloc();
+  if (!closed_) QueueHealthy(lease);
 }
 
-bool Keeper::Arm(TimePoint when) noexcept {
-  if (when >= armed_) return true;
-  // Without a timer the next lease that is queued sets one; until then the clock alone tells
-  // holders that a lease is over.
-  return Insist([&] {
-    const auto timer = book_.calls().runtime().Schedule(
-        when, [weak = weak_from_this(), book = book_.weak_from_this()] {
-          const auto alive = book.lock();
-          if (const auto self = weak.lock(); self && alive) self->OnTimer();
-        });
-    book_.calls().runtime().Cancel(std::exchange(timer_, timer));
-    armed_ = when;
-  });
+void Keeper::Arm(TimePoint when) noexcept {
+  if (when >= armed_) return;
+  const auto timer = book_.calls().runtime().Schedule(
+      when, [weak = weak_from_this(), book = book_.weak_from_this()] {
+        const auto alive = book.lock();
+        if (const auto self = weak.lock(); self && alive) self->OnTimer();
+      });
+  book_.calls().runtime().Cancel(std::exchange(timer_, timer));
+  armed_ = when;
 }
 
 void Keeper::Remove(Lease& lease) noexcept {
@@ -111,12 +98,6 @@ void Keeper::Refresh(Lease& lease) noexcept {
   if (Unqueue(lease)) QueueHealthy(lease);
 }
 
-void Keeper::Abandoned(Lease& lease) noexcept {
-  lease.StopRenewing();
-  const std::scoped_lock lock(mutex_);
-  lease.abandoned = true;
-}
-
 void Keeper::TakeDue(DueLeases& due_leases, TimePoint now) {
   while (!queue_.empty()) {
     Lease& first = *queue_.begin();
@@ -124,21 +105,15 @@ void Keeper::TakeDue(DueLeases& due_leases, TimePoint now) {
     const auto slack = first.due_for_renewal ? first.length() / 12 : std::chrono::milliseconds(0);
     if (first.due - slack > now) return;
     const LeasePtr lease(&first);
-    TimePoint next = first.deadline();
-    if (now >= next) {
+    if (now >= first.deadline()) {
       due_leases.over.push_back(lease);
       Unqueue(first);
       continue;
     }
-    if (first.abandoned) {
-      due_leases.abandoned.push_back(lease);
-      next = std::min(next, now + Pause(first));
-    } else if (first.due_for_renewal && first.renews()) {
-      // It stays in the queue until the answer comes: a call that hangs must not hide the deadline.
-      due_leases.renew.push_back(lease);
-    }
+    // It stays in the queue until the answer comes: a call that hangs must not hide the deadline.
+    if (first.due_for_renewal && first.renews()) due_leases.renew.push_back(lease);
     Unqueue(first);
-    Queue(first, next, false);
+    Queue(first, first.deadline(), false);
   }
 }
 
@@ -149,16 +124,10 @@ void Keeper::OnTimer() noexcept {
     const std::scoped_lock lock(mutex_);
     armed_ = TimePoint::max();
     timer_ = 0;
-    TimePoint earliest = now;
-    try {
-      TakeDue(due_leases, now);
-    } catch (const std::bad_alloc&) {
-      earliest += kNoMemory;  // the rest is taken then
-    }
-    if (!queue_.empty()) Arm(std::max(queue_.begin()->due, earliest));
+    TakeDue(due_leases, now);
+    if (!queue_.empty()) Arm(std::max(queue_.begin()->due, now));
   }
   for (const auto& lease : due_leases.over) book_.Lose(*lease);
-  for (auto& lease : due_leases.abandoned) Abandon(std::move(lease));
   const std::span<LeasePtr> all(due_leases.renew);
   for (std::size_t i = 0; i < all.size(); i += kMaxRenewals) {
     Renew(all.subspan(i, std::min(kMaxRenewals, all.size() - i)));
@@ -168,13 +137,8 @@ void Keeper::OnTimer() noexcept {
 
 void Keeper::Renew(std::span<LeasePtr> due) noexcept {
   RenewalBatches one;
-  try {
-    one.push_back(std::make_shared<RenewalBatch>());
-    one.front()->items.reserve(due.size());
-  } catch (const std::bad_alloc&) {
-    for (const auto& lease : due) RetryLater(*lease);
-    return;
-  }
+  one.push_back(std::make_shared<RenewalBatch>());
+  one.front()->items.reserve(due.size());
   for (auto& lease : due) {
     RenewOp op(*lease->collection, lease->key);
     op.request.lock_id = lease->lock_id;
@@ -207,16 +171,11 @@ void Keeper::SendNext() noexcept {
       continue;
     }
     batch->sent = now;
-    try {
-      Send(batch);
-    } catch (...) {  // out of memory, or a Runtime that throws
-      OnSent();
-      for (const auto& item : batch->items) RetryLater(*item.lease);
-    }
+    Send(batch);
   }
 }
 
-void Keeper::Send(const std::shared_ptr<RenewalBatch>& batch) {
+void Keeper::Send(const std::shared_ptr<RenewalBatch>& batch) noexcept {
   std::vector<StoreOp*> ops;
   ops.reserve(batch->items.size());
   for (auto& item : batch->items) ops.push_back(&item.op);

@@ -24,14 +24,11 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   ~Keeper();
 
   /// Starts to renew a lease that was just granted.
-  void Add(Lease& lease);
+  void Add(Lease& lease) noexcept;
   /// Stops renewing it. Does nothing if it does not keep this lease.
   void Remove(Lease& lease) noexcept;
   /// Updates when the lease is due, after its deadline or its need for renewal changed.
   void Refresh(Lease& lease) noexcept;
-  /// Its handle is gone, and memory ran out before the lock could be released: stops renewing it,
-  /// and tries to release it again when it is next due.
-  void Abandoned(Lease& lease) noexcept;
   /// Stops all renewals, and declares every lease lost except those in a write, which may be a
   /// release.
   void StopRenewing() noexcept;
@@ -45,12 +42,12 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   using Due = boost::intrusive::multiset<Lease, boost::intrusive::compare<DueOrder>,
                                          boost::intrusive::constant_time_size<false>>;
 
-  // These need the lock. They return true if the timer is set; false if there is no memory for it.
-  bool Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept;
-  bool QueueHealthy(Lease& lease) noexcept;
+  // These need the lock.
+  void Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept;
+  void QueueHealthy(Lease& lease) noexcept;
   /// When a lease is due of which no renewal has failed.
   [[nodiscard]] TimePoint DueOf(const Lease& lease) const noexcept;
-  bool Arm(TimePoint when) noexcept;
+  void Arm(TimePoint when) noexcept;
   bool Unqueue(Lease& lease) noexcept;
   /// Moves what is due to `due_leases`.
   void TakeDue(DueLeases& due_leases, TimePoint now);
@@ -60,7 +57,7 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   /// Sends waiting batches, as long as few enough are under way, so that ten thousand renewals do
   /// not take all lanes from callers, nor each other's time.
   void SendNext() noexcept;
-  void Send(const std::shared_ptr<RenewalBatch>& batch);
+  void Send(const std::shared_ptr<RenewalBatch>& batch) noexcept;
   void OnSent() noexcept;
   void OnRenewed(RenewalBatch& batch) noexcept;
   void RetryLater(Lease& lease) noexcept;

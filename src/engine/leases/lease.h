@@ -127,7 +127,6 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   const LockMode mode;        ///< What it was granted as.
   /// What `due` is for: a renewal, or else the deadline. Guarded like it.
   bool due_for_renewal : 1 = false;
-  bool abandoned : 1 = false;  ///< See Keeper::Abandoned. Guarded like `due`.
   /// How many holders of this process in a row, up to this one, were handed the lock; it stops at
   /// the highest number. Set before the handle has it.
   std::uint16_t handovers = 0;

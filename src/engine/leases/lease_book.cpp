@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/calls/background_release.h"
-#include "engine/runtime/insist.h"
 
 namespace doclock::detail {
 
@@ -22,27 +21,19 @@ TimePoint LeaseBook::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) c
 
 LeasePtr LeaseBook::Make(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                          std::int64_t version, const Uuid& born, Body body, TimePoint sent,
-                         bool passed_on) {
-  const auto give_back = [&] {
-    ReleaseInBackground(*calls_, *spec.collection, key, grant.lock_id, grant.mode,
-                        calls_->Now() + grant.ttl);
-  };
-  try {
-    const auto length = passed_on ? ProbationOf(grant.ttl) : grant.ttl;
-    const TimePoint deadline = DeadlineOf(sent, length);
-    EnginePtr engine = engine_.lock();  // null: it was closed, and has gone
-    if (engine && calls_->Now() < deadline) {
-      LeasePtr lease(new Lease(std::move(engine), spec, key, grant, version, born, std::move(body),
-                               calls_->Now(), deadline, passed_on));
-      keeper_->Add(*lease);
-      if (!calls_->closed()) return lease;
-      keeper_->Remove(*lease);  // its renewals have ended
-    }
-  } catch (...) {
-    give_back();
-    throw;
+                         bool passed_on) noexcept {
+  const auto length = passed_on ? ProbationOf(grant.ttl) : grant.ttl;
+  const TimePoint deadline = DeadlineOf(sent, length);
+  EnginePtr engine = engine_.lock();  // null: it was closed, and has gone
+  if (engine && calls_->Now() < deadline) {
+    LeasePtr lease(new Lease(std::move(engine), spec, key, grant, version, born, std::move(body),
+                             calls_->Now(), deadline, passed_on));
+    keeper_->Add(*lease);
+    if (!calls_->closed()) return lease;
+    keeper_->Remove(*lease);  // its renewals have ended
   }
-  give_back();
+  ReleaseInBackground(*calls_, *spec.collection, key, grant.lock_id, grant.mode,
+                      calls_->Now() + grant.ttl);
   return nullptr;
 }
 
@@ -64,8 +55,7 @@ void LeaseBook::Lose(Lease& lease) noexcept {
   const LeasePtr keep(&lease);
   keeper_->Remove(lease);
   events_.Ended(lease, Ending::kLost);
-  // Out of memory no callback runs; the lease itself says that it is lost.
-  Insist([&] { calls_->runtime().Notify([keep] { keep->FireLost(); }); });
+  calls_->runtime().Notify([keep] { keep->FireLost(); });
   GiveBackLost(lease);
 }
 

@@ -25,14 +25,14 @@ class LeaseBook : public std::enable_shared_from_this<LeaseBook> {
   [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
 
   /// Makes the lease of a granted lock, and keeps it renewed. Null if it is over already, or the
-  /// manager is closed: then the lock is released in the background. So it is where this throws.
-  /// `passed_on`: it was granted from the store's queue, after `sent`.
+  /// manager is closed: then the lock is released in the background. `passed_on`: it was granted
+  /// from the store's queue, after `sent`.
   LeasePtr Make(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                 std::int64_t version, const Uuid& born, Body body, TimePoint sent,
-                bool passed_on = false);
-  /// Records that the store has renewed the lease for `ttl`, by a request sent at `sent`. Returns
-  /// true if the lease goes on; false if the lock was lost before the answer came. That is final,
-  /// so the lock is released in the background: others need not wait until the new lease has ended.
+                bool passed_on = false) noexcept;
+  /// Records that the store has renewed the lease for `ttl`, by a request sent at `sent`. False:
+  /// the lock was lost before the answer came. That is final, so the lock is released in the
+  /// background: others need not wait until the new lease has ended.
   bool Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl) noexcept;
   /// Declares the lease lost: it is over, or another client has the lock. Final.
   void Lose(Lease& lease) noexcept;

@@ -15,16 +15,9 @@ void LimitedWork::Run(std::function<void()> task) {
 }
 
 void LimitedWork::StartWorker() noexcept {
-  do {
-    try {
-      runtime_.Work([self = shared_from_this()] {
-        if (self->RunNext()) self->StartWorker();
-      });
-      return;
-    } catch (...) {
-      // Out of memory: better here than never.
-    }
-  } while (RunNext());
+  runtime_.Work([self = shared_from_this()] {
+    if (self->RunNext()) self->StartWorker();
+  });
 }
 
 bool LimitedWork::RunNext() noexcept {
@@ -36,11 +29,7 @@ bool LimitedWork::RunNext() noexcept {
   auto task = std::move(waiting_.front());
   waiting_.pop_front();
   lock.unlock();
-  try {
-    task();
-  } catch (...) {
-    // Tasks do not throw. One that does must not keep its place from others.
-  }
+  task();
   task = nullptr;  // what it captured may come back here when it goes
   lock.lock();
   if (!waiting_.empty()) return true;

@@ -30,15 +30,15 @@ class RealRuntime final : public Runtime {
   ~RealRuntime() override { engine_.Stop(); }
 
   TimePoint Now() const noexcept override { return BootClock::now(); }
-  TimerId Schedule(TimePoint when, Task task) override {
+  TimerId Schedule(TimePoint when, Task task) noexcept override {
     return engine_.Schedule(when, std::move(task));
   }
   void Cancel(TimerId id) noexcept override {
     if (id != 0) engine_.Cancel(id);
   }
-  void Post(Task task) override { engine_.Post(std::move(task)); }
-  void Work(Task task) override { workers_.Post(std::move(task)); }
-  void Notify(Task task) override { notifier_.Post(std::move(task)); }
+  void Post(Task task) noexcept override { engine_.Post(std::move(task)); }
+  void Work(Task task) noexcept override { workers_.Post(std::move(task)); }
+  void Notify(Task task) noexcept override { notifier_.Post(std::move(task)); }
   std::unique_ptr<Event> MakeEvent() override { return std::make_unique<RealEvent>(); }
   bool OnOwnThread() const noexcept override {
     return engine_.OnOwnThread() || workers_.OnOwnThread() || notifier_.OnOwnThread();

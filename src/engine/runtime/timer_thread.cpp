@@ -1,5 +1,8 @@
 #include "engine/runtime/timer_thread.h"
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -7,7 +10,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "platform/boot_timer.h"
 #include "platform/fork_generation.h"
 
 namespace doclock::detail {
@@ -17,6 +19,10 @@ namespace {
 /// The state whose tasks the current thread runs.
 thread_local const void* state_of_this_thread = nullptr;
 
+/// The clock of condition variables stands still in suspend, the BootClock does not. So long after
+/// it a task may be late.
+constexpr std::chrono::seconds kLongestSleep{1};
+
 }  // namespace
 
 struct TimerThread::State {
@@ -24,7 +30,7 @@ struct TimerThread::State {
   using Timers = std::multimap<TimePoint, std::pair<std::uint64_t, Task>>;
 
   std::mutex mutex;
-  platform::BootTimer sleep;
+  std::condition_variable changed;
   std::deque<Task> posted;
   Timers timers;
   std::unordered_map<std::uint64_t, Timers::iterator> by_id;
@@ -61,9 +67,12 @@ struct TimerThread::State {
       if (stopped) return;
       const auto next = timers.empty() ? TimePoint::max() : timers.begin()->first;
       sleeping_until = next;
-      lock.unlock();
-      sleep.SleepUntil(next == TimePoint::max() ? std::nullopt : std::optional(next));
-      lock.lock();
+      if (timers.empty()) {
+        changed.wait(lock);
+      } else {
+        changed.wait_for(
+            lock, std::min<std::chrono::nanoseconds>(next - BootClock::now(), kLongestSleep));
+      }
       sleeping_until.reset();
     }
   }
@@ -72,7 +81,7 @@ struct TimerThread::State {
   void WakeFor(TimePoint when) {
     if (!sleeping_until || *sleeping_until <= when) return;
     sleeping_until = when;  // once is enough
-    sleep.Wake();
+    changed.notify_one();
   }
 };
 
@@ -88,13 +97,7 @@ std::uint64_t TimerThread::Schedule(TimePoint when, std::function<void()> task) 
   const std::scoped_lock lock(state_->mutex);
   if (state_->stopped) return 0;
   const std::uint64_t id = ++state_->last_id;
-  const auto place = state_->by_id.emplace(id, state_->timers.end()).first;
-  try {
-    place->second = state_->timers.emplace(when, std::pair(id, std::move(task)));
-  } catch (...) {
-    state_->by_id.erase(place);
-    throw;
-  }
+  state_->by_id.emplace(id, state_->timers.emplace(when, std::pair(id, std::move(task))));
   state_->WakeFor(when);
   return id;
 }

@@ -1,10 +1,12 @@
 /// The ways to a lock: blocking and asynchronous, for one document and for the next of many.
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
+#include <vector>
 
 #include "engine/check_options.h"
-#include "engine/verbs/attempt_each.h"
+#include "engine/verbs/attempt_together.h"
 #include "engine/verbs/launch.h"
 #include "engine/waiting/acquire_procedure.h"
 #include "engine/waiting/search.h"
@@ -63,7 +65,7 @@ struct Waited {
       const std::stop_callback on_stop(stop, end);
       event->Wait();
     } catch (...) {
-      end();  // nothing is left that could end it, or memory is out
+      end();  // nothing is left that could end it
       throw;
     }
     return std::move(result);
@@ -106,17 +108,12 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept 
     return;
   }
   FailurePtr failure = attempt.procedure.TakeFailure();
-  const bool last = attempt.waiter->once || attempt.waiter->settled();
-  if (last || !WorthWaiting(attempt.waiter->spec, *failure)) {
+  if (attempt.waiter->settled() || !WorthWaiting(attempt.waiter->spec, *failure)) {
     attempt.waiter->Settle(Refused<AcquireResult>(std::move(failure)));
     return;
   }
   attempt.waiter->upsert_id = attempt.procedure.upsert_id();
-  try {
-    engine->waits().Enqueue(attempt.waiter, std::move(failure));
-  } catch (...) {
-    attempt.waiter->Settle(Refused<AcquireResult>(FailureOfCaught()));
-  }
+  engine->waits().Enqueue(attempt.waiter, std::move(failure));
 }
 
 /// Makes the first attempt on workers.
@@ -149,35 +146,56 @@ void StartOrForget(const PendingPtr& waiter, const Start& start) {
   }
 }
 
-/// One call of AttemptEach.
-struct Attempts {
-  Attempts(std::size_t count, std::function<void(AttemptResults)> when_done)
-      : results(count), left(count), done(std::move(when_done)) {}
+/// One call of AttemptTogether.
+struct Together {
+  Together(std::vector<AcquireSpec> wishes, std::function<void(AttemptResults)> when_done)
+      : specs(std::move(wishes)), done(std::move(when_done)) {}
 
-  void Take(std::size_t place, AcquireResult result) noexcept {
-    const FailurePtr& failure = result.failure;
-    if (failure && failure->code == Errc::kCancelled && !cancelled.exchange(true)) {
-      for (const auto& waiter : waiters) CancelAcquire(waiter.lock());
+  /// Returns the outcome of the first attempt, once all have ended.
+  AcquireResult TakeFirst() {
+    for (const auto& attempt : attempts) {
+      results.push_back(attempt->lease ? attempt->TakeGranted()
+                                       : Refused<AcquireResult>(attempt->TakeFailure()));
     }
-    results[place] = std::move(result);
-    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) done(std::move(results));
+    AcquireResult first = std::move(results.front());
+    complete.store(true, std::memory_order_release);
+    return first;
+  }
+  /// The first attempt, which stands for all, is settled; perhaps before they have ended.
+  void Settle(AcquireResult first, Events& events, std::chrono::nanoseconds waited) noexcept {
+    AttemptResults all;
+    if (complete.load(std::memory_order_acquire)) {
+      all = std::move(results);
+    } else {
+      all.resize(1);
+    }
+    for (const AcquireResult& other : all) {
+      if (other.grant.lease) events.Granted(*other.grant.lease, waited, false);
+    }
+    all.front() = std::move(first);
+    done(std::move(all));
   }
 
-  std::vector<std::weak_ptr<PendingAcquire>> waiters;
-  AttemptResults results;
-  std::atomic<std::size_t> left;
-  std::atomic<bool> cancelled = false;
+  const std::vector<AcquireSpec> specs;
   const std::function<void(AttemptResults)> done;
+  std::vector<std::shared_ptr<AcquireProcedure>> attempts;
+  AttemptResults results;
+  std::atomic<bool> complete = false;  ///< The results are those of all.
 };
 
-void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
-  if (engine->closed()) return waiter->End(Errc::kCancelled);
-  try {
-    waiter->StartClock();
-    Attempt(engine, waiter);
-  } catch (...) {
-    waiter->Settle(Refused<AcquireResult>(FailureOfCaught()));
+/// Makes the attempts on this thread. `waiter`: of the first.
+void AttemptHere(const EnginePtr& engine, const std::shared_ptr<Together>& all,
+                 const PendingPtr& waiter) noexcept {
+  if (waiter->settled()) return;
+  for (const AcquireSpec& spec : all->specs) {
+    all->attempts.push_back(
+        std::make_shared<AcquireProcedure>(engine->leases(), spec, GiveUp(*engine)));
   }
+  const std::vector<std::shared_ptr<Procedure>> procedures(all->attempts.begin(),
+                                                           all->attempts.end());
+  RunTogether(engine->calls(), procedures, [all, waiter, background = engine->Background()] {
+    waiter->Settle(all->TakeFirst());
+  });
 }
 
 /// Searches once on a worker, for an asynchronous caller that does not wait.
@@ -259,42 +277,49 @@ AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDon
   return waiter;
 }
 
-std::vector<AcquireHandle> AttemptEach(const EnginePtr& engine,
-                                       const std::vector<AcquireSpec>& specs,
-                                       std::function<void(AttemptResults)> done) {
-  const auto attempts = std::make_shared<Attempts>(specs.size(), std::move(done));
-  std::vector<AcquireHandle> waiters;
-  for (const AcquireSpec& spec : specs) {
-    const auto take = [attempts, place = waiters.size()](AcquireResult result) {
-      attempts->Take(place, std::move(result));
-    };
-    waiters.push_back(std::make_shared<PendingAcquire>(engine->shared_waits(), spec,
-                                                       Target::kDocument, take, engine->Now()));
-    waiters.back()->once = true;
+AcquireHandle AttemptTogether(const EnginePtr& engine, std::vector<AcquireSpec> specs, bool here,
+                              std::function<void(AttemptResults)> done) {
+  const auto others_wait = [&](const AcquireSpec& spec) {
+    return engine->waits().MustQueue(spec, spec.key.Hash());
+  };
+  specs.erase(std::ranges::find_if(specs, others_wait), specs.end());
+  if (specs.size() > engine->traits().max_batch) specs.resize(engine->traits().max_batch);
+  if (specs.size() < 2) {
+    done({});
+    return nullptr;
   }
-  attempts->waiters.assign(waiters.begin(), waiters.end());
-  for (const PendingPtr& waiter : waiters) engine->waits().pendings().Add(*waiter);
-  const Batcher::Gathering gathering(engine->calls().batcher());
-  bool first = true;
-  for (const PendingPtr& waiter : waiters) {
-    first = first && !engine->waits().MustQueue(waiter->spec, waiter->hash);
-    first ? AttemptOnce(engine, waiter) : static_cast<void>(waiter->Settle({}));
-  }
-  return waiters;
+  const auto all = std::make_shared<Together>(std::move(specs), std::move(done));
+  const TimePoint started = engine->Now();
+  const auto settle = [engine, all, started](AcquireResult first) {
+    all->Settle(std::move(first), engine->events(), engine->Now() - started);
+  };
+  const auto waiter = std::make_shared<PendingAcquire>(engine->shared_waits(), all->specs.front(),
+                                                       Target::kDocument, settle, started);
+  waiter->once = true;
+  engine->waits().pendings().Add(*waiter);
+  StartOrForget(waiter, [&] {
+    if (engine->closed()) return waiter->End(Errc::kCancelled);  // Close did not know of it
+    if (here) return AttemptHere(engine, all, waiter);
+    waiter->StartClock();
+    engine->calls().searching().Run([engine, all, waiter, background = engine->Background()] {
+      AttemptHere(engine, all, waiter);
+    });
+  });
+  return waiter;
 }
 
-AttemptResults AttemptEach(const EnginePtr& engine, const std::vector<AcquireSpec>& specs,
-                           std::stop_token stop) {
+AttemptResults AttemptTogether(const EnginePtr& engine, std::vector<AcquireSpec> specs,
+                               std::stop_token stop) {
   const auto waited = std::make_shared<Waited<AttemptResults>>(engine->runtime());
-  std::vector<AcquireHandle> waiters;
+  const bool here = MayAskHere(*engine, specs.front(), stop);
+  AcquireHandle waiter;
   const auto start = [&] {
-    waiters = AttemptEach(engine, specs,
-                          [waited](AttemptResults results) { waited->Set(std::move(results)); });
+    waiter = AttemptTogether(engine, std::move(specs), here,
+                             [waited](AttemptResults results) { waited->Set(std::move(results)); });
   };
-  const auto end = [&] {
-    for (const PendingPtr& waiter : waiters) waiter->End(Errc::kCancelled);
-  };
-  return waited->After(start, stop, end);
+  return waited->After(start, stop, [&] {
+    if (waiter) waiter->End(Errc::kCancelled);
+  });
 }
 
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
@@ -328,11 +353,7 @@ AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, Acquir
 
 void CancelAcquire(const AcquireHandle& waiter) noexcept {
   if (!waiter) return;
-  try {
-    waiter->table->calls().runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
-  } catch (...) {
-    // Out of memory: the wait goes on until its own end.
-  }
+  waiter->table->calls().runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
 }
 
 }  // namespace doclock::detail

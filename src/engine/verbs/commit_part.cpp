@@ -69,8 +69,7 @@ std::int64_t SavePart::Written(const ReadOp* look) noexcept {
 
 FailurePtr SavePart::Refused() noexcept {
   FailurePtr failure = FailureOf(save_);
-  const bool may_change = !failure.get_deleter().lasting;
-  if (may_change && failure->code == Errc::kConflict && save_.request.expected != kAnyVersion) {
+  if (failure->code == Errc::kConflict && save_.request.expected != kAnyVersion) {
     failure->expected = save_.request.expected;
   }
   return failure;

@@ -152,7 +152,8 @@ ReadResult Read(const EnginePtr& engine, Collection& collection, const Key& key)
   if (auto closed = WhyClosed(*engine)) return Refused<ReadResult>(std::move(closed));
   KeyRead read(collection, key);
   if (engine->traits().reads_apart) {
-    engine->calls().batcher().ExecuteApart(read.op);
+    StoreOp* const one[] = {&read.op};
+    engine->calls().batcher().ExecuteApart(one);
   } else {
     engine->calls().batcher().Execute(read.op);
   }

@@ -116,21 +116,15 @@ void HolderWrite::End(bool failed) noexcept {
   writing_.Done();
   const bool over = lease_->phase() != Phase::kHeld;
   LeasePtr next;
-  if (handed_over_) next = GrantToNext();
+  if (handed_over_) {
+    next = engine_.leases().Make(release_.next()->spec, lease_->key, next_, lease_->version,
+                                 lease_->born, written_, sent_);
+  }
   if (over) engine_.events().Ended(*lease_, failed ? Ending::kOther : ending_);
   if (write_.request.write == WriteKind::kCheckpoint) return;
   const bool kept = next != nullptr;
   engine_.waits().EndRelease(release_, std::move(next), over);
   if (over && !kept) engine_.waits().FreedForSearches(*lease_->collection);
-}
-
-LeasePtr HolderWrite::GrantToNext() noexcept {
-  try {
-    return engine_.leases().Make(release_.next()->spec, lease_->key, next_, lease_->version,
-                                 lease_->born, written_, sent_);
-  } catch (...) {
-    return nullptr;
-  }
 }
 
 }  // namespace doclock::detail

@@ -45,9 +45,6 @@ class HolderWrite : public CommitPart {
   static FailurePtr ResultOf(FailurePtr failure) noexcept { return failure; }
 
  private:
-  /// Null where memory runs out too: then the lock is given back, and the waiter asks for it.
-  LeasePtr GrantToNext() noexcept;
-
   const LeasePtr lease_;
   Engine& engine_;
   const Ending ending_;

@@ -25,7 +25,6 @@ class RenewalProcedure : public Procedure {
     if (op_.status == OpStatus::kInDoubt && retries_++ < kMaxRetries) return Send(backoff_.Next());
     return {};
   }
-  void Interrupt() noexcept override { op_.status = OpStatus::kInDoubt; }
 
  protected:
   RenewalProcedure(const LeasePtr& lease, std::chrono::milliseconds ttl)

@@ -56,15 +56,10 @@ void GiveBack(Grant grant) noexcept {
 void Abandon(LeasePtr lease) noexcept {
   if (!lease || !lease->engine->ours() || lease->lost() || lease->engine->closed()) return;
   if (!lease->BeginWrite()) return;  // it was released, or another operation is under way
-  try {
-    RunOnWorkers<Lone<HolderWrite>>(
-        lease->engine, nullptr,
-        [lease](const FailurePtr& failure) { AfterAbandon(*lease, failure.get()); }, *lease->engine,
-        WritingLease(lease), WriteKind::kRelease, Body(), true);
-  } catch (...) {
-    // Out of memory: the keeper tries again when it next looks at the lease.
-    lease->engine->leases().keeper().Abandoned(*lease);
-  }
+  RunOnWorkers<Lone<HolderWrite>>(
+      lease->engine, nullptr,
+      [lease](const FailurePtr& failure) { AfterAbandon(*lease, failure.get()); }, *lease->engine,
+      WritingLease(lease), WriteKind::kRelease, Body(), true);
 }
 
 }  // namespace doclock::detail

@@ -28,7 +28,6 @@ class WriteProcedure : public Procedure {
         give_up_(engine.Now() + engine.calls().budget()) {}
 
   Step Next() override;
-  void Interrupt() noexcept override { Unknown(); }
 
  protected:
   /// Ends the parts. Returns why nothing was written, or whether it was is unknown; null: written,

@@ -43,18 +43,6 @@ Procedure::Step AcquireProcedure::Next() {
   return {};
 }
 
-void AcquireProcedure::Interrupt() noexcept {
-  if (state_ == State::kFinished) {
-    failure_ = FailureOfCaught();  // the grant has been released
-    return;
-  }
-  state_ = State::kFinished;
-  status_ = OpStatus::kInDoubt;
-  ReleaseGhost();
-  failure_ = WithoutText(Errc::kInDoubt);
-  book_.events().InDoubt(*spec_.collection, spec_.key);
-}
-
 Procedure::Step AcquireProcedure::Start() {
   acquire_.request.grant = MakeGrant(spec_);
   if (ticket_) Enter();
@@ -117,7 +105,7 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
   if (known && (acquire_.result.queued || acquire_.result.ahead.value_or(0) > 0)) {
     calls_.met_queues().Met(acquire_.hash, calls_.Now());
   }
-  if (known && !failure_.get_deleter().lasting) failure_->waiting = acquire_.result.ahead;
+  if (known) failure_->waiting = acquire_.result.ahead;
   return {};
 }
 

@@ -21,7 +21,6 @@ class AcquireProcedure final : public Procedure {
                    const Uuid& upsert_id = {}, QueueTicket* ticket = nullptr);
 
   Step Next() override;
-  void Interrupt() noexcept override;
 
   /// The caller's failure; set unless granted.
   FailurePtr TakeFailure();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -29,12 +28,8 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   const bool adds = mark || turns != nullptr;
   if (!adds && shard.count.load(std::memory_order_acquire) == 0) return release;
   const std::scoped_lock lock(shard.mutex);
-  try {
-    release.waits_ = adds ? FindOrAddKey(shard, *lease.collection, lease.key, hash)
-                          : FindKey(shard, *lease.collection, lease.key, hash);
-  } catch (const std::bad_alloc&) {
-    if (mark) throw;  // only the time of this hold is not counted
-  }
+  release.waits_ = adds ? FindOrAddKey(shard, *lease.collection, lease.key, hash)
+                        : FindKey(shard, *lease.collection, lease.key, hash);
   if (!release.waits_) return release;
   KeyWaits& waits = *release.waits_;
   if (mark) {

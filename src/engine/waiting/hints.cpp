@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/runtime/insist.h"
 #include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
@@ -42,15 +41,6 @@ void Hints::Enter(Collection& collection) {
     if (entry->requested || table_.calls().Now() < entry->not_before) return;
     entry->requested = true;
   }
-  try {
-    Request(collection, entry);
-  } catch (...) {  // out of memory: this waiter polls, and the next one requests it again
-    const std::scoped_lock lock(entry->mutex);
-    entry->requested = false;
-  }
-}
-
-void Hints::Request(Collection& collection, const std::shared_ptr<Entry>& entry) {
   subscribing_->Run([weak = table_.weak_from_this(), entry, &collection] {
     if (const auto table = weak.lock()) table->hints().Subscribe(collection, *entry);
   });
@@ -84,26 +74,19 @@ void Hints::Leave(Collection& collection) noexcept {
   if (!entry) return;
   const std::scoped_lock lock(entry->mutex);
   if (--entry->waiters > 0 || entry->linger) return;
-  // Out of memory the subscription is kept until the next waiter leaves.
-  entry->linger = Insist([&] {
-    table_.calls().runtime().Schedule(table_.calls().Now() + kLinger,
-                                      [weak = table_.weak_from_this(), entry] {
-                                        if (const auto table = weak.lock())
-                                          table->hints().EndOnWorker(entry);
-                                      });
-  });
+  entry->linger = true;
+  table_.calls().runtime().Schedule(table_.calls().Now() + kLinger,
+                                    [weak = table_.weak_from_this(), entry] {
+                                      if (const auto table = weak.lock())
+                                        table->hints().EndOnWorker(entry);
+                                    });
 }
 
 void Hints::EndOnWorker(const std::shared_ptr<Entry>& entry) noexcept {
   // Ending a subscription may wait for a hint under way: not on the engine's thread.
-  const bool started = Insist([&] {
-    subscribing_->Run([weak = table_.weak_from_this(), entry] {
-      if (const auto table = weak.lock()) table->hints().EndIfIdle(entry);
-    });
+  subscribing_->Run([weak = table_.weak_from_this(), entry] {
+    if (const auto table = weak.lock()) table->hints().EndIfIdle(entry);
   });
-  if (started) return;
-  const std::scoped_lock lock(entry->mutex);
-  entry->linger = false;
 }
 
 bool Hints::Heard(Collection& collection) {

@@ -49,7 +49,6 @@ class Hints {
   /// The entry of a collection with waiters; null after Close.
   std::shared_ptr<Entry> EntryOf(Collection& collection) noexcept;
   std::shared_ptr<Entry> EntryFor(Collection& collection);
-  void Request(Collection& collection, const std::shared_ptr<Entry>& entry);
   void Subscribe(Collection& collection, Entry& entry);
   void EndOnWorker(const std::shared_ptr<Entry>& entry) noexcept;
   void EndIfIdle(const std::shared_ptr<Entry>& entry);

@@ -130,7 +130,7 @@ void KeyWaits::TakeAnswer(FailurePtr why) noexcept {
 void KeyWaits::LeaveGranted(PendingAcquire& waiter) noexcept {
   --asking;
   again = false;
-  last = WithoutText(Errc::kBusy);  // only its code is asked for
+  last = MakeFailure(Errc::kBusy, "");  // only its code is asked for
   asked_when = table.calls().Now();
   Leave(waiter);
 }
@@ -254,10 +254,6 @@ void Leavers::Settle(const Failure* why) const noexcept {
     const bool outage = why != nullptr && why->code == Errc::kUnavailable;
     waiter->Settle({.failure = outage ? CopyOf(*why) : BusyFailure(*waiter, Errc::kTimedOut, why),
                     .grant = {}});
-  }
-  for (const auto& waiter : unwakeable) {
-    waiter->Settle({.failure = NoMemory(), .grant = {}});
-    LeaveStoreQueue(*waiter, std::exchange(waiter->ticket, {}));  // no one else has it
   }
 }
 

@@ -121,9 +121,8 @@ bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) no
 
 /// Callers that have left the queue, to be settled without its mutex.
 struct Leavers {
-  Waiters refused;     ///< They did not wait.
-  Waiters overdue;     ///< See KeyWaits::TakeOverdue.
-  Waiters unwakeable;  ///< There was no memory for a timer: nothing may wake them.
+  Waiters refused;  ///< They did not wait.
+  Waiters overdue;  ///< See KeyWaits::TakeOverdue.
 
   /// `why`: the answer that they were given; null: another caller was granted the lock.
   void Settle(const Failure* why) const noexcept;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "engine/calls/failure.h"
-#include "engine/runtime/insist.h"
 #include "engine/waiting/search.h"
 #include "engine/waiting/wait_table.h"
 
@@ -93,7 +92,9 @@ void PendingAcquire::SetClock(TimePoint when) {
 
 bool PendingAcquire::WaitForFirstAnswer() noexcept {
   const TimePoint latest = started + kFirstAnswer;
-  return table->calls().Now() < latest && Insist([&] { SetClock(latest); });
+  if (table->calls().Now() >= latest) return false;
+  SetClock(latest);
+  return true;
 }
 
 void PendingAcquire::TimeIsUp() noexcept {

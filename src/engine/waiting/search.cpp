@@ -13,13 +13,10 @@ namespace {
 /// Why the store could not search; no document was chosen yet.
 FailurePtr NoSearch(const AcquireOp& op) noexcept {
   FailurePtr failure = FailureOf(op);
-  if (failure.get_deleter().lasting) return failure;
-  return FilledFailure(failure->code, [&](Failure& told) {
-    told = std::move(*failure);
-    told.document = nullptr;
-    told.message = "the next document of '" + op.collection->name() + "' could not be looked for";
-    if (op.detail && !op.detail->message.empty()) told.message += ": " + op.detail->message;
-  });
+  failure->document = nullptr;
+  failure->message = "the next document of '" + op.collection->name() + "' could not be looked for";
+  if (op.detail && !op.detail->message.empty()) failure->message += ": " + op.detail->message;
+  return failure;
 }
 
 bool IsSame(const Filter::Condition& a, const Filter::Condition& b) {
@@ -65,25 +62,21 @@ AcquireResult Granted(LeaseBook& book, const AcquireSpec& spec, const AcquireOp&
 
 AcquireResult SearchOnce(LeaseBook& book, const AcquireSpec& spec, bool asks_free_in) noexcept {
   AcquireResult result;
-  try {
-    const Key unknown;
-    Key found;
-    AcquireOp op(*spec.collection, unknown);
-    op.request.grant = MakeGrant(spec);
-    op.request.asks_free_in = asks_free_in;
-    const TimePoint sent = book.calls().Now();
-    AskStore(book.calls(), spec, op, found);
-    if (op.status == OpStatus::kDone) return Granted(book, spec, op, found, sent);
-    if (op.status == OpStatus::kMissing) {
-      result.failure = NothingFree(spec, Errc::kNotFound);
-      if (!result.failure.get_deleter().lasting) result.failure->remaining = op.result.free_in;
-    } else if (op.status == OpStatus::kInDoubt) {
-      result.failure = InDoubt(book, spec, op, found, sent);
-    } else {
-      result.failure = op.key == &found ? FailureOf(op) : NoSearch(op);
-    }
-  } catch (...) {
-    result.failure = FailureOfCaught();
+  const Key unknown;
+  Key found;
+  AcquireOp op(*spec.collection, unknown);
+  op.request.grant = MakeGrant(spec);
+  op.request.asks_free_in = asks_free_in;
+  const TimePoint sent = book.calls().Now();
+  AskStore(book.calls(), spec, op, found);
+  if (op.status == OpStatus::kDone) return Granted(book, spec, op, found, sent);
+  if (op.status == OpStatus::kMissing) {
+    result.failure = NothingFree(spec, Errc::kNotFound);
+    result.failure->remaining = op.result.free_in;
+  } else if (op.status == OpStatus::kInDoubt) {
+    result.failure = InDoubt(book, spec, op, found, sent);
+  } else {
+    result.failure = op.key == &found ? FailureOf(op) : NoSearch(op);
   }
   return result;
 }

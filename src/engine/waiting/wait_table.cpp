@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/runtime/insist.h"
 #include "engine/runtime/jitter.h"
 #include "engine/waiting/acquire_procedure.h"
 #include "engine/waiting/queue_times.h"
@@ -68,9 +67,9 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
   if (!waits->idle() || !waits->listed) return;
   // The timer erases it.
   const TimePoint until = waits->EntryUntil();
-  if (calls_.Now() < until && !calls_.closed() && SleepUntil(waits, until)) {
+  if (calls_.Now() < until && !calls_.closed()) {
     waits->last.reset();  // no answer to those who come later
-    return;
+    return SleepUntil(waits, until);
   }
   calls_.runtime().Cancel(std::exchange(waits->timer, 0));
   const auto [begin, end] = shard.keys.equal_range(waits->hash);
@@ -177,30 +176,21 @@ void WaitTable::EndIfQueued(PendingAcquire& waiter) noexcept {
   End(waiter, Errc::kCancelled);
 }
 
-bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
-  if (waits->timer != 0 && waits->timer_when <= when) return true;
-  return Insist([&] {
-    const auto timer =
-        calls_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
-          const auto due = weak.lock();
-          const auto self = table.lock();
-          if (!due || !self) return;
-          {
-            const std::scoped_lock lock(self->ShardOf(due->hash).mutex);
-            due->timer = 0;
-          }
-          self->Pump(due);
-        });
-    calls_.runtime().Cancel(std::exchange(waits->timer, timer));
-    waits->timer_when = when;
-  });
-}
-
-Waiters WaitTable::SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept {
-  Waiters left;
-  if (waits->queue.empty() || SleepUntil(waits, when)) return left;
-  while (!waits->queue.empty()) waits->LeaveTo(left, *waits->queue.front());
-  return left;
+void WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
+  if (waits->timer != 0 && waits->timer_when <= when) return;
+  const auto timer =
+      calls_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
+        const auto due = weak.lock();
+        const auto self = table.lock();
+        if (!due || !self) return;
+        {
+          const std::scoped_lock lock(self->ShardOf(due->hash).mutex);
+          due->timer = 0;
+        }
+        self->Pump(due);
+      });
+  calls_.runtime().Cancel(std::exchange(waits->timer, timer));
+  waits->timer_when = when;
 }
 
 TimePoint WaitTable::NextLook(const Failure* why) const noexcept {
@@ -255,7 +245,7 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
     if (calls_.Now() < waits->not_before && !waits->BringFailFastForward()) {
       const bool turn = waits->others_turn();
       const TimePoint next = turn ? waits->NextInTurn() : waits->not_before;
-      if (calls_.Now() < next && SleepUntil(waits, next)) return;
+      if (calls_.Now() < next) return SleepUntil(waits, next);
     }
     waiter = waits->Front();
     if (!waiter) {
@@ -267,25 +257,19 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
     waits->Claim(*waiter);
     answered = waits->last != nullptr;
   }
-  try {
-    waits->wanted ? StartSearch(waits, waiter, answered) : StartAttempt(waits, waiter);
-  } catch (...) {
-    Unclaim(waits, *waiter);  // the store is asked again later
-  }
+  waits->wanted ? StartSearch(waits, waiter, answered) : StartAttempt(waits, waiter);
 }
 
 void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
-  Leavers left;
   QueueTicket ticket;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     waits->Unclaim(waiter);
     ticket = waits->TakeTicketOfLeaver(waiter);
-    left.unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+    if (!waits->queue.empty()) SleepUntil(waits, NextLook(nullptr));
     EraseIfIdle(ShardOf(waits->hash), waits);
   }
   LeaveStoreQueue(waiter, ticket);
-  left.Settle(nullptr);
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
@@ -307,7 +291,7 @@ void WaitTable::StartSearch(const KeyWaitsPtr& waits, const PendingPtr& waiter, 
       [self = shared_from_this(), waits, waiter, asks_free_in, background = calls_.Background()] {
         AcquireResult result;
         if (waiter->settled()) {  // while others searched
-          result.failure = WithoutText(Errc::kCancelled);
+          result.failure = MakeFailure(Errc::kCancelled, "");
         } else {
           result = SearchOnce(*self->leases_, waiter->spec, asks_free_in);
         }
@@ -346,12 +330,12 @@ void WaitTable::AfterAttempt(const KeyWaitsPtr& waits, PendingAcquire& waiter, A
     ticket = waits->TakeTicketOfLeaver(waiter);
     ask_again = std::exchange(waits->again, false) || !may_pass || ticket.entered ||
                 waits->BringFailFastForward();
-    if (!ask_again) {
+    if (!ask_again && !waits->queue.empty()) {
       const TimePoint next = waits->wanted ? NextSearch(*waits->collection, *failure)
                              : queued_behind
                                  ? NextLookInQueue(waiter, *queued_behind, failure.get())
                                  : NextLook(failure.get());
-      left.unwakeable = SleepOrLeave(waits, next);
+      SleepUntil(waits, next);
     }
     EraseIfIdle(shard, waits);
   }
@@ -370,7 +354,7 @@ Leavers WaitTable::LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter
     left.refused = waits->TakeFailFast(nullptr);
     left.overdue = waits->TakeOverdue();
   }
-  left.unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+  if (!waits->queue.empty()) SleepUntil(waits, NextLook(nullptr));
   return left;
 }
 
@@ -406,16 +390,12 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
     ticket = std::exchange(waiter->ticket, {});
   }
   AcquireResult result;
-  try {
-    GrantRequest grant = MakeGrant(waiter->spec);
-    grant.lock_id = ticket.id;
-    result.grant.body = seen.body;
-    result.grant.created = waiter->IsMadeByIt(seen.born);
-    result.grant.lease = leases_->Make(waiter->spec, waiter->spec.key, grant, seen.version,
-                                       seen.born, seen.body, ticket.since, true);
-  } catch (...) {
-    LeaveStoreQueue(*waiter, ticket);  // out of memory: the lock is given back
-  }
+  GrantRequest grant = MakeGrant(waiter->spec);
+  grant.lock_id = ticket.id;
+  result.grant.body = seen.body;
+  result.grant.created = waiter->IsMadeByIt(seen.born);
+  result.grant.lease = leases_->Make(waiter->spec, waiter->spec.key, grant, seen.version, seen.born,
+                                     seen.body, ticket.since, true);
   if (result.grant.lease) {
     Granted(waits, *waiter, std::move(result));
     return true;
@@ -426,13 +406,9 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
 
 void WaitTable::Hear(Collection& collection, const LockHint& hint) noexcept {
   if (calls_.runtime().IsVirtual() && !calls_.runtime().OnOwnThread()) {
-    // Out of memory it is lost, as hints may be.
-    Insist([&] {
-      calls_.runtime().Post([weak = weak_from_this(), &collection, hint] {
-        if (const auto self = weak.lock()) self->Hear(collection, hint);
-      });
+    return calls_.runtime().Post([weak = weak_from_this(), &collection, hint] {
+      if (const auto self = weak.lock()) self->Hear(collection, hint);
     });
-    return;
   }
   Wake(collection, hint.hash, hint.grant);
   if (hint.hash && !hint.grant) Wake(collection, HashOfSearches(collection));
@@ -462,14 +438,10 @@ void WaitTable::Wake(const Collection& collection, std::optional<std::size_t> ha
       if (waits->collection == &collection) found.push_back(waits);
     }
   };
-  try {
-    if (hash) {
-      collect(ShardOf(*hash));
-    } else {
-      std::for_each(shards_->begin(), shards_->end(), collect);
-    }
-  } catch (...) {
-    // Waiters that were not found poll.
+  if (hash) {
+    collect(ShardOf(*hash));
+  } else {
+    std::for_each(shards_->begin(), shards_->end(), collect);
   }
   for (const auto& waits : found) {
     if (!grant || !TakeGrant(waits, *grant)) Pump(waits);

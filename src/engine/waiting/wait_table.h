@@ -70,13 +70,11 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// Release::next). With `mark`, local callers of the key stand behind the release from now on.
   Release BeginRelease(const Lease& lease, bool mark, bool may_hand_over);
   /// After a release: `lease` is the claimed waiter's (null: not handed over), `released` says
-  /// whether the lock is free now. A Release that is destroyed without this (out of memory) lets
-  /// the waiters ask.
+  /// whether the lock is free now. A Release that is destroyed without this lets the waiters ask.
   void EndRelease(Release& release, LeasePtr lease, bool released) noexcept;
 
   /// Takes a hint from the store, on any thread: settles the waiter that was granted the lock, if
-  /// it tells all of that, or lets the first waiters and searches of this process ask. Out of
-  /// memory it is missed: waiters poll.
+  /// it tells all of that, or lets the first waiters and searches of this process ask.
   void Hear(Collection& collection, const LockHint& hint) noexcept;
   /// Wakes the waiters of this process after a lock was released here and not handed over: the
   /// store may not give them a hint.
@@ -103,11 +101,7 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   KeyWaitsPtr FindOrAddKey(Shard& shard, Collection& collection, const Key& key, std::size_t hash,
                            const AcquireSpec* search = nullptr);
   void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept;
-  /// Returns true if something wakes the waiters; false if there is no memory for a timer, and
-  /// nothing may.
-  [[nodiscard]] bool SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept;
-  /// SleepUntil, or the waiters that nothing may wake leave: they are Leavers::unwakeable.
-  [[nodiscard]] Waiters SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept;
+  void SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept;
   /// The lock was granted to this waiter: it leaves, with those who cannot have it now.
   [[nodiscard]] Leavers LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept;
 
@@ -119,7 +113,7 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// has just ended.
   void Pump(const KeyWaitsPtr& waits, bool released = false) noexcept;
   void StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter);
-  /// No attempt could be started for the claimed waiter.
+  /// The claimed waiter was not granted the lock after all.
   void Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept;
   void StartSearch(const KeyWaitsPtr& waits, const PendingPtr& waiter, bool asks_free_in);
   /// @param queued_behind see AcquireProcedure

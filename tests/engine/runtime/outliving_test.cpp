@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/runtime/failing_runtime.h"
+#include "engine/runtime/hooked_runtime.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {
@@ -19,11 +19,11 @@ class OutlivingTest : public EngineTest {
     return engine_there.expired();
   }
 
-  std::shared_ptr<FailingRuntime> failing = std::make_shared<FailingRuntime>(runtime);
+  std::shared_ptr<HookedRuntime> hooked = std::make_shared<HookedRuntime>(runtime);
   std::optional<LockManager> there{
       std::in_place, store,
       ManagerOptions{
-          .observer = std::make_shared<Observer>(), .drain_timeout = 1s, .runtime = failing}};
+          .observer = std::make_shared<Observer>(), .drain_timeout = 1s, .runtime = hooked}};
 };
 
 TEST_F(OutlivingTest, ATimerOfRenewalsThatGoesOffLaterDoesNothing) {
@@ -37,9 +37,9 @@ TEST_F(OutlivingTest, ATimerOfRenewalsThatGoesOffLaterDoesNothing) {
 TEST_F(OutlivingTest, ASubscriptionThatComesToItsTurnLaterIsNotMade) {
   std::vector<Runtime::Task> tasks;
   there->Close();
-  failing->on_work = [&](Runtime::Task task) { tasks.push_back(std::move(task)); };
+  hooked->on_work = [&](Runtime::Task task) { tasks.push_back(std::move(task)); };
   there->engine()->waits().hints().Enter(*collection);  // as by a caller that comes at that moment
-  failing->on_work = nullptr;
+  hooked->on_work = nullptr;
   ASSERT_EQ(tasks.size(), 1U);
   ASSERT_TRUE(EndManager());
   tasks.front()();
@@ -49,8 +49,8 @@ TEST_F(OutlivingTest, ASubscriptionThatComesToItsTurnLaterIsNotMade) {
 TEST_F(OutlivingTest, ALockThatIsHandedOverWhileTheManagerClosesIsGivenBack) {
   Grant held = LockBy(*there, "a");
   const auto next = LockLaterBy(*there, "a", {.wait = kForever});
-  failing->before_notify = [this] {
-    failing->before_notify = nullptr;
+  hooked->before_notify = [this] {
+    hooked->before_notify = nullptr;
     there->Close();
   };
   EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "engine/runtime/failing_runtime.h"
 #include "engine/support/shared_store.h"
 #include "engine/waiting/queue_times.h"
 
@@ -374,38 +372,6 @@ TEST_F(StoreQueueTest, AWaiterThatIsStoppedTwiceDuringAnAttemptLeavesTheQueue) {
                    [waiting](AcquireResult result) { waiting->result = std::move(result); });
   clock->RunPending();
   store->OnExecute({});
-  EXPECT_EQ(waiting->code(), Errc::kCancelled);
-  EXPECT_EQ(WaitingInStore("a"), 0);
-}
-
-TEST_F(StoreQueueTest, AWaiterThatNothingCanWakeLeavesTheQueue) {
-  const auto failing = std::make_shared<FailingRuntime>(clock->runtime());
-  manager.emplace(store, ManagerOptions{.runtime = failing});
-  Grant held = LockThere("a");
-  failing->on_schedule = []() -> Runtime::TimerId { throw std::bad_alloc(); };
-  const auto waiting = LockLater("a", {.wait = kForever});
-  failing->on_schedule = nullptr;
-  EXPECT_TRUE(waiting->code());
-  clock->RunPending();
-  EXPECT_EQ(WaitingInStore("a"), 0);
-}
-
-TEST_F(StoreQueueTest, AWaiterThatIsStoppedWhenItsAttemptCannotBeginLeavesTheQueue) {
-  const auto failing = std::make_shared<FailingRuntime>(clock->runtime());
-  manager.emplace(store, ManagerOptions{.runtime = failing});
-  Grant held = LockThere("a");
-  const auto waiting = LockLater("a", {.wait = kForever});
-  ASSERT_EQ(WaitingInStore("a"), 1);
-  bool stopped = false;
-  failing->before_each = [&] {
-    if (stopped || waiting->handle->queue_state != PendingAcquire::QueueState::kClaimed) return;
-    stopped = true;
-    waiting->handle->End(Errc::kCancelled);
-    throw std::bad_alloc();
-  };
-  clock->Advance(1400ms);
-  failing->before_each = nullptr;
-  ASSERT_TRUE(stopped);
   EXPECT_EQ(waiting->code(), Errc::kCancelled);
   EXPECT_EQ(WaitingInStore("a"), 0);
 }

@@ -1,6 +1,5 @@
 /// The subscription to the store's hints lasts as long as callers wait, and a second longer.
 
-#include "engine/runtime/failing_runtime.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {
@@ -117,22 +116,6 @@ TEST_F(SubscriptionTest, ASearchThatHintsWokeLooksNoMoreOftenAfterwards) {
   store->Reset();
   clock->Advance(10min);
   EXPECT_LE(store->Count(OpKind::kAcquire), 10);
-}
-
-TEST_F(SubscriptionTest, EndsAlthoughAWaiterCouldNotQueue) {
-  const auto failing = std::make_shared<FailingRuntime>(runtime);
-  const LockManager there{store, {.runtime = failing}};
-  const Grant held = Lock("a", {.ttl = 1h});
-  BeforeReply(OpKind::kAcquire, [&] {
-    failing->on_schedule = [&]() -> Runtime::TimerId {
-      failing->on_schedule = nullptr;
-      throw std::bad_alloc();
-    };
-  });
-  const auto told = LockLaterBy(there, "a", {.wait = 1min});
-  clock->Advance(5s);
-  EXPECT_TRUE(told->code());
-  EXPECT_EQ(subscribed->subscriptions, 0);
 }
 
 TEST_F(SubscriptionTest, EndsWithTheManager) {

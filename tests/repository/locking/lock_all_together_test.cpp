@@ -11,13 +11,13 @@
 namespace doclock {
 namespace {
 
-/// A store of one lane that is asked by calls, which it counts and can hold up.
+/// A store that is asked by calls, which it counts and can hold up.
 class CallsStore : public testing::FaultyStore {
  public:
-  CallsStore() : FaultyStore(OpenMemoryStore()) {}
+  explicit CallsStore(int lanes) : FaultyStore(OpenMemoryStore()), lanes_(lanes) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
-    return {.lanes = 1, .max_batch = 16, .immediate = false};
+    return {.lanes = lanes_, .max_batch = 16, .immediate = false};
   }
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
     {
@@ -26,6 +26,7 @@ class CallsStore : public testing::FaultyStore {
       const auto attempts = std::count_if(ops.begin(), ops.end(), is_attempt);
       if (attempts > 0) attempts_.push_back(attempts);
       ++calls_;
+      ++all_calls_;
       changed_.notify_all();
       changed_.wait(lock, [&] { return open_; });
     }
@@ -35,6 +36,11 @@ class CallsStore : public testing::FaultyStore {
   std::vector<std::ptrdiff_t> Attempts() {
     const std::lock_guard lock(mutex_);
     return std::exchange(attempts_, {});
+  }
+  /// How many calls there were, since the last time.
+  int AllCalls() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(all_calls_, 0);
   }
   void Shut() {
     const std::lock_guard lock(mutex_);
@@ -52,14 +58,17 @@ class CallsStore : public testing::FaultyStore {
   }
 
  private:
+  const int lanes_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::ptrdiff_t> attempts_;
   bool open_ = true;
   int calls_ = 0;
+  int all_calls_ = 0;
 };
 
-class LockAllTogether : public ::testing::Test {
+/// The parameter: how many lanes the store has.
+class LockAllTogether : public ::testing::TestWithParam<int> {
  protected:
   LockAllTogether() {
     for (const char* key : {"a", "b", "c"}) sagas.Insert(Saga{key});
@@ -69,20 +78,45 @@ class LockAllTogether : public ::testing::Test {
     for (auto& saga : all) saga.Release();
   }
 
-  std::shared_ptr<CallsStore> store = std::make_shared<CallsStore>();
+  std::shared_ptr<CallsStore> store = std::make_shared<CallsStore>(GetParam());
   LockManager manager{store}, other{store};
   LockingRepository<Saga> sagas{manager, "sagas"}, others{other, "sagas"};
 };
 
-TEST_F(LockAllTogether, AllAreAskedForInOneCall) {
+TEST_P(LockAllTogether, AllAreAskedForInOneCall) {
   using Calls = std::vector<std::ptrdiff_t>;
-  ReleaseAll(sagas.LockAll({"c", "a", "b"}, {.wait = 10s}));
+  store->AllCalls();
+  auto all = sagas.LockAll({"c", "a", "b"}, {.wait = 10s});
+  EXPECT_EQ(store->AllCalls(), 1);
   EXPECT_EQ(store->Attempts(), Calls{3});
+  ReleaseAll(std::move(all));
+  ReleaseAll(sagas.LockAll({"b", "c"}, {.wait = kForever}));
+  EXPECT_EQ(store->Attempts(), Calls{2}) << "on the caller's thread";
   ReleaseAll(sagas.LockAllAsync({"a", "b"}, {.wait = kForever}).get());
   EXPECT_EQ(store->Attempts(), Calls{2});
 }
 
-TEST_F(LockAllTogether, NothingIsAskedForAfterAStop) {
+TEST_P(LockAllTogether, ACallTakesNoMoreThanTheStoreDoes) {
+  std::vector<Key> keys;
+  for (int i = 0; i < 20; ++i) keys.emplace_back("of many " + std::to_string(i));
+  for (const Key& key : keys) sagas.Insert(Saga{key.ToString()});
+  ReleaseAll(sagas.LockAll(keys, {.wait = 10s}));
+  const auto attempts = store->Attempts();
+  ASSERT_EQ(attempts.size(), 5U);
+  EXPECT_EQ(attempts.front(), 16);
+}
+
+TEST_P(LockAllTogether, ALostReplyIsSettledForEachLock) {
+  store->Inject({.kind = testing::Fault::Kind::kLostAfter, .op = OpKind::kAcquire, .times = 3});
+  auto all = sagas.LockAll({"a", "b", "c"}, {.wait = 10s});
+  EXPECT_EQ(all.size(), 3U);
+  EXPECT_EQ(store->Attempts().front(), 3);
+  EXPECT_FALSE(others.TryLock("b"));
+  ReleaseAll(std::move(all));
+  EXPECT_TRUE(others.Lock("b", {.wait = 10s}));
+}
+
+TEST_P(LockAllTogether, NothingIsAskedForAfterAStop) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(CodeOf([&] {
@@ -92,19 +126,19 @@ TEST_F(LockAllTogether, NothingIsAskedForAfterAStop) {
   EXPECT_TRUE(store->Attempts().empty());
 }
 
-TEST_F(LockAllTogether, AWaitThatIsOverTimesOut) {
+TEST_P(LockAllTogether, AWaitThatIsOverTimesOut) {
   auto a = others.Lock("a");
   EXPECT_EQ(CodeOf([&] { (void)sagas.LockAll({"a", "b"}, {.wait = 1ms}); }), Errc::kTimedOut);
 }
 
-TEST_F(LockAllTogether, OfThoseThatAreNotAllFreeNoneIsKept) {
+TEST_P(LockAllTogether, OfThoseThatAreNotAllFreeNoneIsKept) {
   auto b = others.Lock("b");
   EXPECT_FALSE(sagas.TryLockAll({"a", "b", "c"}));
   EXPECT_TRUE(others.Lock("a", {.wait = 10s}));
   EXPECT_TRUE(others.Lock("c", {.wait = 10s}));
 }
 
-TEST_F(LockAllTogether, ThoseBehindOneThatIsNotFreeAreTakenAfterIt) {
+TEST_P(LockAllTogether, ThoseBehindOneThatIsNotFreeAreTakenAfterIt) {
   auto b = others.Lock("b");
   auto all =
       sagas.LockAllAsync({"a", "b", "c"}, {.wait = kForever, .hold_while_waiting = kForever});
@@ -115,7 +149,7 @@ TEST_F(LockAllTogether, ThoseBehindOneThatIsNotFreeAreTakenAfterIt) {
   EXPECT_EQ(locked[2]->id, "c");
 }
 
-TEST_F(LockAllTogether, AStopEndsTheWaitForTheCall) {
+TEST_P(LockAllTogether, AStopEndsTheWaitForTheCall) {
   store->Shut();
   std::stop_source stop;
   std::jthread stopper([&] {
@@ -130,6 +164,8 @@ TEST_F(LockAllTogether, AStopEndsTheWaitForTheCall) {
   EXPECT_TRUE(others.Lock("a", {.wait = 10s}));
   EXPECT_TRUE(others.Lock("b", {.wait = 10s}));
 }
+
+INSTANTIATE_TEST_SUITE_P(Lanes, LockAllTogether, ::testing::Values(1, 8));
 
 }  // namespace
 }  // namespace doclock
