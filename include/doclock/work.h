@@ -48,7 +48,8 @@ class Next {
   /// Returns that the next step is due then, by the store's clock; at once if that is past.
   static Next At(Date due) { return {Kind::kAt, {}, due}; }
   /// Returns that the entity is stored and no further step is due. Set `due` of its Attempts, as by
-  /// LockingRepository::Update, to have one made all the same.
+  /// LockingRepository::Update, to have one made all the same. SQLite has no index for dates: where
+  /// many documents are done, let a condition of the worker's filter leave them out.
   static Next Done() { return At(Date(Date::TimePoint::max())); }
   /// Returns that the document is erased.
   static Next Erase() { return {Kind::kErase, {}, {}}; }
@@ -90,6 +91,15 @@ enum class StepOutcome : std::uint8_t {
   kFailed,  ///< A step failed. Nothing of it is stored; it is due again after a pause.
   kParked,  ///< A step failed for the last time, or the document cannot be read, or it was
             ///< interrupted too often. The document is parked.
+};
+
+/// How many documents are in which state; for metrics and alerts.
+struct WorkStatus {
+  std::int64_t due = 0;      ///< A step may begin.
+  std::int64_t waiting = 0;  ///< The next step is due later.
+  std::int64_t locked = 0;   ///< A step is under way, or another client has the lock.
+  std::int64_t parked = 0;   ///< As Worker::Parked returns them.
+  std::int64_t done = 0;     ///< No further step is due: Next::Done.
 };
 
 /// A document that is parked.

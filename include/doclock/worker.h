@@ -93,9 +93,11 @@ class Worker {
   /// works.
   std::vector<Key> Stop(Duration deadline = kForever) { return work_->Stop(deadline); }
 
+  /// Counts the documents that match the filter's conditions. Reads all of them, but no T.
+  /// @throws StoreException
+  [[nodiscard]] WorkStatus Status() const { return work_->Status(); }
   /// Returns the documents that match the filter's conditions and are parked, and those that lack
-  /// attempts, whose `parked` is true here. Keys of all collections of T are allowed: it reads no
-  /// T.
+  /// attempts, whose `parked` is true here. Reads no T.
   /// @throws StoreException
   [[nodiscard]] std::vector<ParkedWork> Parked() const { return work_->Parked(); }
   /// Makes a document due now that is parked or lacks attempts, with all its attempts. Returns

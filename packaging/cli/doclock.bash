@@ -25,7 +25,7 @@ _doclock_ask() {
 _doclock() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" word i at=0
   local collection=doclock_locks store=() first=""
-  local commands="run get put edit delete collections list export import outbox status events top renew release purge break doctor"
+  local commands="run get put edit delete collections list export import outbox work status events top renew release purge break doctor"
   local options="--store --store-file --collection --json --help"
   for ((i = 1; i < COMP_CWORD; ++i)); do
     word=${COMP_WORDS[i]}
@@ -76,6 +76,7 @@ _doclock() {
     export) options+=" $search --lock --wait --ttl --resume" ;;
     import) options+=" --wait --ttl --resume --create --key --key-type" ;;
     outbox) options+=" --key-type --retry --drop" ;;
+    work) options+=" --key-type --attempts --retry --drop" ;;
     status) options+=" --key-type --prefix --owner --group --expired --live --closed --watch --interval" ;;
     events) options+=" --follow --prefix --interval" ;;
     top) options+=" --prefix --sort --interval" ;;
@@ -91,8 +92,8 @@ _doclock() {
   [[ -z $command ]] && mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
   _doclock_store
   case $command/$at in
-    get/0 | put/0 | edit/0 | delete/0 | list/0 | export/0 | import/0 | outbox/0) _doclock_ask "$cur" collections ;;
-    get/1 | put/1 | edit/1 | delete/1 | outbox/1) _doclock_ask "$cur" list --keys --limit 1000 -- "$first" ;;
+    get/0 | put/0 | edit/0 | delete/0 | list/0 | export/0 | import/0 | outbox/0 | work/0) _doclock_ask "$cur" collections ;;
+    get/1 | put/1 | edit/1 | delete/1 | outbox/1 | work/1) _doclock_ask "$cur" list --keys --limit 1000 -- "$first" ;;
     run/0 | status/0 | break/0) _doclock_ask "$cur" list --keys --limit 1000 -- "$collection" ;;
     put/2 | export/1 | import/1) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
   esac

@@ -38,6 +38,7 @@ void Share(Arguments& arguments) {
   arguments.list.json = arguments.json;
   arguments.transfer.json = arguments.json;
   arguments.outbox.json = arguments.json;
+  arguments.work.json = arguments.json;
   arguments.document.compact = arguments.json;
 }
 
@@ -51,6 +52,7 @@ int DispatchOpen(const LockManager& manager, const Arguments& arguments) {
   if (command == "list") return List(manager, arguments.list);
   if (command == "export") return Export(manager, arguments.transfer);
   if (command == "outbox") return ShowOutbox(manager, arguments.outbox);
+  if (command == "work") return ShowWork(manager, arguments.work);
   if (command == "status") return Status(manager, arguments.locks);
   if (command == "events") return Events(manager, arguments.events);
   if (command == "renew") return Renew(manager, arguments.locks);

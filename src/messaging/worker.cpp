@@ -67,6 +67,8 @@ namespace {
 /// How often a step is made again at once, from what is stored.
 constexpr int kTriesNow = 5;
 constexpr int kMostInterruptions = 20;
+/// When a step is due after Next::Done.
+constexpr Date kNever = Date::TimePoint::max();
 /// So many documents whose steps fail in a row are an outage.
 constexpr std::size_t kOutage = 3;
 
@@ -144,20 +146,25 @@ std::vector<std::string> PathOf(const Attempts& unlike_others, const json& tree)
 /// A step under way, which Stop waits for.
 class Work::Running {
  public:
-  Running(Work& work, const Key& key) : work_(work) {
+  /// @param stop does not begin the step if it has fired: a Stop that does not see it has fired it
+  Running(Work& work, const Key& key, const std::stop_token& stop) : work_(work) {
     const std::scoped_lock lock(work.mutex_);
-    self_ = work.running_.emplace(work.running_.end(), std::this_thread::get_id(), key);
+    began_ = !stop.stop_requested();
+    if (began_) self_ = work.running_.emplace(work.running_.end(), std::this_thread::get_id(), key);
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() {
+    if (!began_) return;
     const std::scoped_lock lock(work_.mutex_);
     work_.running_.erase(self_);
     work_.changed_.notify_all();
   }
+  [[nodiscard]] bool began() const noexcept { return began_; }
 
  private:
   Work& work_;
+  bool began_ = false;
   std::list<std::pair<std::thread::id, Key>>::iterator self_;
 };
 
@@ -213,7 +220,7 @@ std::vector<Key> Work::Stop(Duration deadline) {
 }
 
 StepOutcome Work::RunOne(Duration wait, std::stop_token stop) {
-  return Run(Search(wait, std::move(stop)));
+  return Run(Search(wait, stop), stop);
 }
 
 /// No lease: no document was due.
@@ -224,10 +231,12 @@ Grant Work::Search(Duration wait, std::stop_token stop) const {
   return std::move(found.grant);
 }
 
-StepOutcome Work::Run(Grant grant) {
+/// Gives the document back, and makes no step, if `stop` has fired.
+StepOutcome Work::Run(Grant grant, const std::stop_token& stop) {
   const LeasePtr& lease = grant.lease;
   if (!lease) return StepOutcome::kNone;
-  const Running running(*this, LeaseKey(*lease));
+  const Running running(*this, LeaseKey(*lease), stop);
+  if (!running.began()) return StepOutcome::kNone;
   if (grant.took_over && CountInterruption(lease)) return StepOutcome::kParked;
   for (int tries = 0;; ++tries) {
     try {
@@ -239,7 +248,7 @@ StepOutcome Work::Run(Grant grant) {
       // Lost, in doubt, closed: the document is not this worker's any more.
       if (!LeaseHeld(*lease)) throw;
       const Disposition what = Classify(error);
-      if (what == Disposition::kStop && stop_.stop_requested()) throw;
+      if (what == Disposition::kStop && (stop.stop_requested() || stop_.stop_requested())) throw;
       if (what == Disposition::kRetryNow && tries < kTriesNow) continue;
       return Fail(lease, error,
                   what == Disposition::kDeadLetter || what == Disposition::kAcknowledge);
@@ -332,6 +341,12 @@ Attempts Work::AttemptsIn(const Body& body) const {
   }
 }
 
+/// Has it the member by which documents fall due?
+bool Work::HasAttempts(const Body& body) const {
+  const json& stored = ValueAt(detail::TreeOf(body), spec_.path);
+  return stored.is_object() && stored.contains("due");
+}
+
 /// A moment by the store's clock, which tells what is due.
 Date Work::In(Duration pause) const {
   const Date::TimePoint now = spec_.manager.StoreTime().time();
@@ -395,8 +410,26 @@ void Work::LoopOnce() {
     const std::scoped_lock lock(waiting_);
     grant = Search(kForever, stop);
   }
-  // Stop waits for those alone that have begun by then.
-  if (!stop.stop_requested()) Run(std::move(grant));
+  Run(std::move(grant), stop);
+}
+
+WorkStatus Work::Status() const {
+  WorkStatus status;
+  const Date now = spec_.manager.StoreTime();
+  Query(spec_.binding->engine, *spec_.binding->collection, spec_.filter, [&](QueryRow&& row) {
+    const Attempts attempts = AttemptsIn(row.body);
+    if (row.locked) {
+      ++status.locked;
+    } else if (attempts.parked || !HasAttempts(row.body)) {
+      ++status.parked;
+    } else if (attempts.due <= now) {
+      ++status.due;
+    } else {
+      ++(attempts.due == kNever ? status.done : status.waiting);
+    }
+    return true;
+  });
+  return status;
 }
 
 std::vector<ParkedWork> Work::Parked() const {
@@ -420,9 +453,7 @@ std::vector<ParkedWork> Work::Parked() const {
 bool Work::Retry(const Key& key) const {
   bool retried = false;
   const auto edit = [&](const Body& body) {
-    const Attempts attempts = AttemptsIn(body);
-    const json& stored = ValueAt(detail::TreeOf(body), spec_.path);
-    retried = attempts.parked || !stored.is_object() || !stored.contains("due");
+    retried = AttemptsIn(body).parked || !HasAttempts(body);
     return retried ? WithAttempts(spec_, key, body, {}) : body;
   };
   UpdateDocument(*spec_.binding, {key, edit, Body()}, {});

@@ -38,9 +38,10 @@ TEST_P(BadLineTest, EndsWith64AndOneLineThatNamesWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     Lines, BadLineTest,
     ::testing::Values(
-        BadLine{{},
-                "run, get, put, edit, delete, collections, list, export, import, outbox, status, "
-                "events, top, renew, release, purge, break, doctor"},
+        BadLine{
+            {},
+            "run, get, put, edit, delete, collections, list, export, import, outbox, work, status, "
+            "events, top, renew, release, purge, break, doctor"},
         BadLine{{"stauts"}, "did you mean 'status'?"}, BadLine{{"relaese", "g"}, "'release'"},
         BadLine{{"frobnicate"}, "'frobnicate' is not a command"}, BadLine{{""}, "not a command"},
         BadLine{{"--json"}, "--json"}, BadLine{{"--store"}, "--store"},
@@ -68,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{"import", "--resume", "--create", "sagas"}, "--resume"},
         BadLine{{"outbox", "outbox", "m1"}, "KEY needs --retry or --drop"},
         BadLine{{"outbox", "outbox", ""}, "KEY needs --retry or --drop"},
+        BadLine{{"work", "orders", ""}, "KEY needs --retry or --drop"},
         BadLine{{"put", "--create", "--wait", "1s", "sagas", "1"}, "--create"},
         BadLine{{"events", "--interval", "1s"}, "--follow"}, BadLine{{"doctor", "x"}, "'x'"},
         BadLine{{"collections", "x"}, "'x'"}, BadLine{{"status", "--", "a", "b"}, "'b'"},

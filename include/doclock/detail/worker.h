@@ -40,11 +40,11 @@ class WorkedEntity {
 struct WorkSpec {
   LockManager manager;
   BindingPtr binding;
-  Filter filter;                  ///< As stored; see Codec::StoredFilter.
-  std::vector<std::string> path;  ///< Where the attempts are in a body.
-  bool transactional = false;     ///< Does the step take a Transaction?
-  std::function<std::unique_ptr<WorkedEntity>(const LeasePtr&)> read;
-  WorkOptions options;
+  Filter filter = {};                  ///< As stored; see Codec::StoredFilter.
+  std::vector<std::string> path = {};  ///< Where the attempts are in a body.
+  bool transactional = false;          ///< Does the step take a Transaction?
+  std::function<std::unique_ptr<WorkedEntity>(const LeasePtr&)> read = {};
+  WorkOptions options = {};
 };
 
 /// Returns where in an entity's JSON form the attempts are that are unlike any others.
@@ -66,6 +66,7 @@ class DOCLOCK_EXPORT Work : public std::enable_shared_from_this<Work> {
 
   StepOutcome RunOne(Duration wait, std::stop_token stop);
   std::vector<Key> Stop(Duration deadline);
+  [[nodiscard]] WorkStatus Status() const;
   [[nodiscard]] std::vector<ParkedWork> Parked() const;
   bool Retry(const Key& key) const;
   bool Drop(const Key& key) const;
@@ -75,12 +76,13 @@ class DOCLOCK_EXPORT Work : public std::enable_shared_from_this<Work> {
   class Running;
 
   [[nodiscard]] Grant Search(Duration wait, std::stop_token stop) const;
-  StepOutcome Run(Grant grant);
+  StepOutcome Run(Grant grant, const std::stop_token& stop);
   void Step(const LeasePtr& lease);
   StepOutcome Fail(const LeasePtr& lease, const std::exception_ptr& error, bool for_good);
   bool CountInterruption(const LeasePtr& lease);
   void Write(const LeasePtr& lease, WriteKind kind, const Attempts& attempts) const;
   [[nodiscard]] Attempts AttemptsIn(const Body& body) const;
+  [[nodiscard]] bool HasAttempts(const Body& body) const;
   [[nodiscard]] Date In(Duration pause) const;
   [[nodiscard]] bool Counts(const Key& key);
   void NoteSuccess();

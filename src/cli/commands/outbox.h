@@ -10,7 +10,7 @@ namespace doclock::cli {
 /// `doclock outbox`.
 struct OutboxOptions {
   std::string collection;
-  KeyText key;           ///< Of the message to retry or drop.
+  KeyText key;           ///< The message to retry or drop.
   bool has_key = false;  ///< Was one given?
   bool retry = false;    ///< One parked message, or without a key all.
   bool drop = false;

@@ -18,9 +18,10 @@
 namespace doclock::cli {
 namespace {
 
-constexpr std::array<std::string_view, 18> kCommands{
-    "run",    "get",    "put",    "edit", "delete", "collections", "list",  "export", "import",
-    "outbox", "status", "events", "top",  "renew",  "release",     "purge", "break",  "doctor"};
+constexpr std::array<std::string_view, 19> kCommands{
+    "run",    "get",     "put",    "edit",  "delete", "collections", "list",
+    "export", "import",  "outbox", "work",  "status", "events",      "top",
+    "renew",  "release", "purge",  "break", "doctor"};
 
 /// An error in the command line: one line, which names the option.
 struct UsageError {
@@ -181,10 +182,17 @@ void CheckValues(Arguments& arguments, const CLI::App& sub) {
   if (outbox.has_key && !outbox.retry && !outbox.drop) {
     throw UsageError{"outbox: KEY needs --retry or --drop"};
   }
+  WorkArguments& work = arguments.work;
+  work.has_key = command == "work" && !sub.get_option("KEY")->empty();
+  if (work.has_key && !work.retry && !work.drop) {
+    throw UsageError{"work: KEY needs --retry or --drop"};
+  }
   try {
     if (of_document) static_cast<void>(ParseKey(arguments.document.key));
     if (arguments.locks.has_key) static_cast<void>(ParseKey(arguments.locks.key));
     if (outbox.has_key) static_cast<void>(ParseKey(outbox.key));
+    if (work.has_key) static_cast<void>(ParseKey(work.key));
+    if (command == "work") static_cast<void>(Filter().Due(work.attempts));
     if (command == "list") static_cast<void>(FilterOf(arguments.list));
     if (command == "export") static_cast<void>(FilterOf(arguments.transfer));
   } catch (const std::invalid_argument& error) {

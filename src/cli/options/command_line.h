@@ -11,6 +11,7 @@
 #include "cli/commands/run.h"
 #include "cli/commands/top.h"
 #include "cli/commands/transfer.h"
+#include "cli/commands/work.h"
 #include "cli/store/store_url.h"
 
 namespace doclock::cli {
@@ -26,6 +27,7 @@ struct Arguments {
   ListOptions list;
   TransferOptions transfer;
   OutboxOptions outbox;
+  WorkArguments work;
   LocksOptions locks;
   EventsOptions events;
   TopOptions top;

@@ -217,6 +217,30 @@ void AddOutbox(CLI::App& app, OutboxOptions& outbox) {
       "Example: doclock outbox --drop outbox pay-7:paid");
 }
 
+void AddWork(CLI::App& app, WorkArguments& work) {
+  CLI::App* const sub = app.add_subcommand(
+      "work",
+      "Show how many documents of workers are due, and which are parked; retry or drop them");
+  AddCollection(sub, "COLLECTION", work.collection, "Collection of the documents")
+      ->required()
+      ->type_name("");
+  CLI::Option* const key =
+      sub->add_option("KEY", work.key.text, "Key of the document to retry or drop")->type_name("");
+  AddKeyType(sub, work.key);
+  sub->get_option("--key-type")->needs(key);
+  sub->add_option("--attempts", work.attempts,
+                  "Member with the attempts, with dots for a deeper one")
+      ->capture_default_str()
+      ->type_name("MEMBER");
+  CLI::Option* const retry = sub->add_flag(
+      "--retry", work.retry, "Make the parked document due now; without KEY all parked ones");
+  sub->add_flag("--drop", work.drop, "Delete the parked document")->needs(key)->excludes(retry);
+  sub->footer(
+      "Example: doclock work orders\n"
+      "Example: doclock work --retry orders\n"
+      "Example: doclock work --drop orders 42");
+}
+
 void AddStatus(CLI::App& app, LocksOptions& locks) {
   CLI::App* const sub = app.add_subcommand("status", "Show the locks and their holders");
   sub->footer(
@@ -339,6 +363,7 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   AddLists(app, arguments.list);
   AddTransfers(app, arguments.transfer);
   AddOutbox(app, arguments.outbox);
+  AddWork(app, arguments.work);
   AddStatus(app, arguments.locks);
   AddEvents(app, arguments.events);
   AddTop(app, arguments.top);

@@ -49,10 +49,11 @@ class PackagingTest : public CliTest {
 TEST_F(PackagingTest, CompletionOffersTheCommands) {
   EXPECT_EQ(Completed({"ru"}), "run\n");
   EXPECT_EQ(Completed({"re"}), "renew\nrelease\n");
-  EXPECT_EQ(Completed({""}),
-            "run\nget\nput\nedit\ndelete\ncollections\nlist\nexport\nimport\noutbox\nstatus\nevents"
-            "\ntop\nrenew\n"
-            "release\npurge\nbreak\ndoctor\n");
+  EXPECT_EQ(
+      Completed({""}),
+      "run\nget\nput\nedit\ndelete\ncollections\nlist\nexport\nimport\noutbox\nwork\nstatus\nevents"
+      "\ntop\nrenew\n"
+      "release\npurge\nbreak\ndoctor\n");
   EXPECT_THAT(Completed({"--js"}), "--json\n");
 }
 
