@@ -391,6 +391,8 @@ void Work::Loop() noexcept {
     } catch (...) {
       const auto error = std::current_exception();
       if (stop.stop_requested() || IsCode(error, {Errc::kClosed, Errc::kForked})) return;
+      // A closing manager ends the search; the next one throws kClosed.
+      if (IsCode(error, {Errc::kCancelled})) continue;
       if (spec_.options.on_error) spec_.options.on_error(error);
       Pause(stop);
     }

@@ -624,11 +624,17 @@ TEST_P(WorkerThreadsTest, AStepMayDestroyTheWorker) {
 
 TEST_P(WorkerThreadsTest, ItsThreadsEndIfTheManagerIsClosed) {
   std::atomic<int> errors = 0;
+  std::atomic<bool> made = false;
   WorkOptions options{.threads = 2};
   options.on_error = [&](const std::exception_ptr&) { ++errors; };
+  jobs.Insert(Job{"a"});
   {
-    Worker<Job> worker(
-        jobs, &Job::attempts, Filter(), [](Job&) { return Next::Done(); }, options);
+    const auto step = [&](Job&) {
+      made = true;
+      return Next::Done();
+    };
+    Worker<Job> worker(jobs, &Job::attempts, Filter(), step, options);
+    ASSERT_TRUE(Eventually([&] { return made && !jobs.Find("a").value().locked(); }));
     manager.Close();
   }
   EXPECT_EQ(errors, 0);
