@@ -40,7 +40,8 @@ class Transaction;
 ///   and try again, or Discard(),
 /// - StoreException kClosed when the LockManager was closed; the handle is dead,
 /// - std::logic_error when this handle has already released its lock, or another verb of it is
-///   under way. The asynchronous forms throw it too.
+///   under way; for Save, Release and Erase also after a Transaction::Commit that named this handle
+///   was refused, until a later one succeeds or Revert(). The asynchronous forms throw it too.
 ///
 /// The asynchronous forms take any Boost.Asio completion token. The call throws errors in the
 /// entity; all other errors reach the token. They cannot be cancelled: the library finishes a write
@@ -100,18 +101,24 @@ class Locked {
 
   /// Stores the entity, renews the lease and keeps the lock.
   void Save() {
-    detail::ThrowIf(detail::Write(active().lease, WriteKind::kCheckpoint, state().MakeBody()));
+    detail::ThrowIf(detail::Write(settled().lease, WriteKind::kCheckpoint, state().MakeBody()));
     state_->Saved();
   }
   /// Stores the entity and unlocks, in one step.
   void Release() {
-    detail::ThrowIf(detail::Write(active().lease, WriteKind::kRelease, state().MakeBody()));
+    detail::ThrowIf(detail::Write(settled().lease, WriteKind::kRelease, state().MakeBody()));
     state_->Ended();
   }
   /// Unlocks and leaves the stored document as it is.
-  void Discard() { End(WriteKind::kRelease); }
+  void Discard() {
+    (void)active();
+    End(WriteKind::kRelease);
+  }
   /// Deletes the document and its lock.
-  void Erase() { End(WriteKind::kErase); }
+  void Erase() {
+    (void)settled();
+    End(WriteKind::kErase);
+  }
   /// Makes the entity again what is stored: as it was locked, or last saved. The lock stays held.
   /// The store is not asked. References to the entity stay valid.
   /// @throws what T's reading throws (the entity is unchanged then); std::logic_error for a handle
@@ -132,14 +139,14 @@ class Locked {
   /// Save() with a completion token of signature `void(std::exception_ptr)`.
   template <detail::TokenFor<void> Token = detail::DefaultToken>
   auto SaveAsync(Token&& token = Token()) {
-    return WriteAsync(WriteKind::kCheckpoint, active().MakeBody(), SavedFn{state_},
+    return WriteAsync(WriteKind::kCheckpoint, settled().MakeBody(), SavedFn{state_},
                       std::forward<Token>(token));
   }
   /// Release() with a completion token of signature `void(std::exception_ptr)`. The handle keeps
   /// the lock if the release fails for a reason that leaves it held.
   template <detail::TokenFor<void> Token = detail::DefaultToken>
   auto ReleaseAsync(Token&& token = Token()) {
-    return WriteAsync(WriteKind::kRelease, active().MakeBody(), EndedFn{state_},
+    return WriteAsync(WriteKind::kRelease, settled().MakeBody(), EndedFn{state_},
                       std::forward<Token>(token));
   }
   /// Discard() with a completion token of signature `void(std::exception_ptr)`.
@@ -151,6 +158,7 @@ class Locked {
   /// Erase() with a completion token of signature `void(std::exception_ptr)`.
   template <detail::TokenFor<void> Token = detail::DefaultToken>
   auto EraseAsync(Token&& token = Token()) {
+    (void)settled();
     return WriteAsync(WriteKind::kErase, Body(), EndedFn{active_state()},
                       std::forward<Token>(token));
   }
@@ -191,13 +199,17 @@ class Locked {
     }
     void Revert() {
       entity = Read(detail::LeaseBody(*lease));
-      detail::FillLockFields(entity, *lease);
+      Saved();
     }
+    void Unsettle() noexcept { unsettled = true; }
     [[nodiscard]] Body MakeBody() const {
       return detail::Codec<T>::Over(*binding->collection, detail::LeaseKey(*lease),
                                     detail::LeaseBody(*lease), entity);
     }
-    void Saved() noexcept { detail::FillLockFields(entity, *lease); }
+    void Saved() noexcept {
+      detail::FillLockFields(entity, *lease);
+      unsettled = false;
+    }
     void Ended() noexcept {
       detail::ClearLockFields(entity, detail::LeaseVersion(*lease));
       ended.store(true, std::memory_order_release);
@@ -217,6 +229,7 @@ class Locked {
     const detail::LeasePtr lease;
     const bool created;
     std::atomic<bool> ended = false;
+    bool unsettled = false;  ///< A transaction that named it was refused.
     T entity;
   };
   using StatePtr = std::shared_ptr<State>;
@@ -248,13 +261,19 @@ class Locked {
     if (!state_ || state_->ended.load(std::memory_order_acquire)) detail::ThrowEmptyHandle();
     return *state_;
   }
+  /// As active(). @throws std::logic_error also after a refused commit: see Transaction::Commit
+  [[nodiscard]] State& settled() const {
+    State& state = active();
+    if (state.unsettled) detail::ThrowUnsettled();
+    return state;
+  }
   [[nodiscard]] StatePtr active_state() const {
     (void)active();
     return state_;
   }
 
   void End(WriteKind kind) {
-    detail::ThrowIf(detail::Write(active().lease, kind, Body()));
+    detail::ThrowIf(detail::Write(state_->lease, kind, Body()));
     state_->Ended();
   }
 

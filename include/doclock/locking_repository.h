@@ -23,6 +23,8 @@
 namespace doclock {
 
 class Transaction;
+template <class T>
+class Worker;
 
 /// The documents of one collection, as Ts: locks them, reads them, writes them.
 ///
@@ -287,6 +289,8 @@ class LockingRepository : public AsyncRepository<T> {
 
  private:
   friend class Transaction;
+  template <class>
+  friend class Worker;
   using AsyncRepository<T>::documents;
 };
 

@@ -137,15 +137,25 @@ class DOCLOCK_EXPORT Transaction {
   /// it has the new version.
   template <class T>
   Transaction& Save(const LockingRepository<T>& repository, Snapshot<T>& snapshot) {
-    state()->CheckNotLent();
+    state()->CheckOwn();
     auto body = std::make_shared<Body>();
     const auto make = [repository, &snapshot, body]() -> detail::CommitPartSpec {
       detail::SaveSpec spec = repository.documents().ReplaceSpec(snapshot);
       *body = spec.body;
       return spec;
     };
-    const auto done = [&snapshot, body](std::int64_t version) { snapshot.Follow(*body, version); };
+    const auto done = [&snapshot, body](std::optional<std::int64_t> version) {
+      if (version) snapshot.Follow(*body, *version);
+    };
     return Add(*repository.documents().binding(), snapshot.key(), make, done);
+  }
+  /// Stores the snapshot's entity as the Save of a reference, and takes the snapshot over. The
+  /// entity is read now.
+  template <class T>
+  Transaction& Save(const LockingRepository<T>& repository, Snapshot<T>&& snapshot) {
+    state()->CheckNotLent();
+    const Snapshot<T> taken = std::move(snapshot);
+    return Note(repository, repository.documents().ReplaceSpec(taken));
   }
   /// Deletes the document if it is unchanged since the snapshot was read.
   template <class T>
@@ -167,7 +177,9 @@ class DOCLOCK_EXPORT Transaction {
   /// any document it does nothing. After success the Transaction is used up, and the handles are as
   /// after their single verbs. Unless it throws InDoubtException, nothing was written; and except
   /// after kClosed and kForked every handle whose lock is not lost is *still held*, and Commit()
-  /// can be called again.
+  /// can be called again. Until then a handle of a document does not Release, Save or Erase by
+  /// itself, which would store a part of the transaction: Locked::Revert makes its entity again
+  /// what is stored.
   ///
   /// The leases of the handles are not renewed while the store writes, and their deadlines stay.
   /// @throws what the single verbs throw, naming the document that was refused: LockException kLost
@@ -210,7 +222,8 @@ class DOCLOCK_EXPORT Transaction {
       return detail::HolderSpec{handle->lease, kind,
                                 kind == WriteKind::kErase ? Body() : handle->MakeBody()};
     };
-    const auto done = [handle, kind](std::int64_t) {
+    const auto done = [handle, kind](std::optional<std::int64_t> version) {
+      if (!version) return handle->Unsettle();
       kind == WriteKind::kCheckpoint ? handle->Saved() : handle->Ended();
     };
     return Add(*handle->binding, detail::LeaseKey(*handle->lease), make, done);
@@ -220,7 +233,7 @@ class DOCLOCK_EXPORT Transaction {
   Transaction& Note(const LockingRepository<T>& repository, Spec spec) {
     const Key key = spec.key;
     const auto make = [spec = std::move(spec)]() -> detail::CommitPartSpec { return spec; };
-    return Add(*repository.documents().binding(), key, make, [](std::int64_t) {});
+    return Add(*repository.documents().binding(), key, make, [](auto) {});
   }
   /// Calls verbs, and drops what they have taken note of if one throws.
   template <class Verbs>

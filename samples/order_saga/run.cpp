@@ -95,10 +95,9 @@ void StoreSagas(const SagaRepository& sagas, const std::vector<Saga>& input) {
   if (!sagas.Find(doclock::Filter{}.Limit(1)).empty()) {
     throw std::runtime_error("the collection " + sagas.name() + " already holds documents");
   }
-  sagas.EnsureIndex({"done", "due"});
   std::vector<std::future<std::int64_t>> pending;
   for (Saga saga : input) {
-    saga.due = NowMs();
+    saga.attempts.due = doclock::Date::Now();
     pending.push_back(sagas.InsertAsync(saga));
   }
   FinishAll(pending);

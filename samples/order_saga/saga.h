@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "doclock/doclock.h"
+#include "doclock/worker.h"
 
 namespace order_saga {
 
@@ -30,20 +30,20 @@ struct Saga {
   nlohmann::json payload;  ///< The input's object. Workers pass it on, whatever it holds.
   std::vector<HistoryEntry> history;
   bool done = false;
-  std::int64_t due = 0;  ///< From when on it is to be worked on, ms since 1970.
+  doclock::Attempts attempts;
+  doclock::LockFields lock;  ///< Not stored.
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Saga, id, payload, history, done, due)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Saga, id, payload, history, done, attempts)
 
 using SagaRepository = doclock::LockingRepository<Saga>;
-
-/// The time as `Saga::due` has it.
-inline std::int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// The step that is next.
 inline std::string_view NextStep(const Saga& saga) { return kSteps.at(saga.history.size()); }
 
 }  // namespace order_saga
+
+/// A step names its lock by the version that the lock raised.
+template <>
+struct doclock::EntityTraits<order_saga::Saga> : DefaultEntityTraits<order_saga::Saga> {
+  static constexpr auto kLockFields = &order_saga::Saga::lock;
+};

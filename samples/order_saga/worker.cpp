@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -25,7 +26,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 /// Long enough to be caught in the middle of it.
 constexpr auto kStepTime = 1ms;
-/// How long one search for work waits. The filter holds the present time, so not for long.
+/// How long one search for work waits, before it looks whether it is to end.
 constexpr auto kSearchWait = 100ms;
 
 /// Reads the supervisor's commands from standard input.
@@ -70,9 +71,9 @@ int TakeStandardOutput() {
   return reports;
 }
 
-class Worker {
+class StepWorker {
  public:
-  explicit Worker(const WorkerOptions& options)
+  explicit StepWorker(const WorkerOptions& options)
       : number_(options.number),
         journal_(options.journal),
         // Short polls: a dead worker's sagas are to be found soon, also where no hint can come.
@@ -83,61 +84,51 @@ class Worker {
         sagas_(manager_, options.collection, {.ttl = options.ttl}) {}
 
   void Run() {
+    worker_.EnsureIndexes();
     while (!control_.Ended()) {
+      made_.reset();
       try {
-        DoNextStep();
+        if (worker_.RunOne(kSearchWait) == doclock::StepOutcome::kStored) Acknowledge();
+      } catch (const doclock::LockException&) {
+        GiveUp();  // the lease ended: nothing was written, and another worker does the step
+      } catch (const doclock::InDoubtException&) {
+        GiveUp();  // the next holder sees whether the step is in its history
       } catch (const doclock::StoreException& error) {
-        // A busy or unreachable store may be back soon, and a lock in doubt is given back in the
-        // background. Anything else will not mend.
-        if (!error.transient() && error.errc() != doclock::Errc::kInDoubt) throw;
+        // A busy or unreachable store may be back soon. Anything else will not mend.
+        if (!error.transient()) throw;
       }
+      if (made_) idle_since_ = SteadyClock::now();
     }
   }
 
  private:
-  void DoNextStep() {
-    // The free saga that has waited longest.
-    auto saga = sagas_.TryLockNext(
-        doclock::Filter{}.Equal("done", false).AtMost("due", NowMs()).OrderBy("due"),
-        {.wait = kSearchWait});
-    if (!saga) return;
+  doclock::Next Step(Saga& saga) {
     const std::chrono::duration<double> waited = SteadyClock::now() - idle_since_;
-    DoStep(*saga, waited.count());
-    idle_since_ = SteadyClock::now();
-  }
-
-  void DoStep(doclock::Locked<Saga>& saga, double waited) {
-    Report report{.event = Event::kHeld,
-                  .saga = saga->id,
-                  .step = std::string(NextStep(*saga)),
-                  .fence = saga.fence(),
-                  .waited = waited};
+    made_ = Report{.event = Event::kHeld,
+                   .saga = saga.id,
+                   .step = std::string(NextStep(saga)),
+                   .fence = saga.lock.version,
+                   .waited = waited.count()};
     if (control_.HoldAsked()) {
-      Send(report);
+      Send(*made_);
       control_.AwaitGo();
     }
     std::this_thread::sleep_for(kStepTime);  // here a real worker would call the payment service
-
-    saga->history.push_back({report.step, number_, saga.fence()});
-    saga->done = saga->history.size() == kSteps.size();
-    report.event = Release(saga) ? Event::kStep : Event::kLost;
-    if (report.event == Event::kStep) {
-      // Only now: what stands in the journal must never be missing from the store.
-      journal_.Append({report.saga, report.step, report.fence});
-    }
-    Send(report);
+    saga.history.push_back({made_->step, number_, made_->fence});
+    saga.done = saga.history.size() == kSteps.size();
+    return saga.done ? doclock::Next::Done() : doclock::Next::Now();
   }
 
-  /// Stores the step and unlocks, in one write. Gives whether that is certain.
-  static bool Release(doclock::Locked<Saga>& saga) {
-    try {
-      saga.Release();
-      return true;
-    } catch (const doclock::LockException&) {
-      return false;  // the lease ended: nothing was written, and another worker does the step
-    } catch (const doclock::InDoubtException&) {
-      return false;  // the next holder sees whether the step is in its history
-    }
+  void Acknowledge() {
+    // Only now: what stands in the journal must never be missing from the store.
+    journal_.Append({made_->saga, made_->step, made_->fence});
+    made_->event = Event::kStep;
+    Send(*made_);
+  }
+  void GiveUp() {
+    if (!made_) return;
+    made_->event = Event::kLost;
+    Send(*made_);
   }
 
   void Send(const Report& report) const { AppendLine(reports_, report); }
@@ -148,13 +139,19 @@ class Worker {
   Journal journal_;
   doclock::LockManager manager_;
   SagaRepository sagas_;
+  doclock::Worker<Saga> worker_{sagas_,
+                                &Saga::attempts,
+                                doclock::Filter().Equal("done", false),
+                                [this](Saga& saga) { return Step(saga); },
+                                {.threads = 0}};
+  std::optional<Report> made_;  ///< The step that is being made, or was made last.
   SteadyClock::time_point idle_since_ = SteadyClock::now();
 };
 
 }  // namespace
 
 int RunWorker(const WorkerOptions& options) {
-  Worker(options).Run();
+  StepWorker(options).Run();
   return EXIT_SUCCESS;
 }
 

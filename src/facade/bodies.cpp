@@ -83,4 +83,10 @@ void ThrowEmptyHandle() {
   throw std::logic_error("doclock: the handle is empty, or gave up its lock already");
 }
 
+void ThrowUnsettled() {
+  throw std::logic_error(
+      "doclock: the commit of a transaction with this handle was refused: storing its entity alone "
+      "could store half of the transaction. Commit again, or Revert() or Discard() the handle");
+}
+
 }  // namespace doclock::detail

@@ -38,6 +38,7 @@ void TransactionState::CheckOpen() const {
   switch (phase_) {
     case Phase::kOpen:
     case Phase::kLent:
+    case Phase::kLentToStep:
       return;
     case Phase::kCommitting:
       throw std::logic_error("doclock: a commit of the transaction is under way");
@@ -86,6 +87,22 @@ CommitSpec TransactionState::Lend(const std::shared_ptr<TransactionState>& state
   return state->Collect();
 }
 
+void TransactionState::LendToStep(const std::shared_ptr<TransactionState>& state,
+                                  const std::function<void(Transaction&)>& use) {
+  state->phase_ = Phase::kLentToStep;
+  Transaction transaction(state);
+  use(transaction);
+  state->phase_ = Phase::kOpen;
+}
+
+void TransactionState::CheckOwn() const {
+  CheckNotLent();
+  if (phase_ != Phase::kLentToStep) return;
+  throw std::logic_error(
+      "doclock: a Worker commits the transaction of its step, which takes a snapshot over: "
+      "Save(repository, std::move(snapshot))");
+}
+
 void TransactionState::CheckNotLent() const {
   if (phase_ != Phase::kLent) return;
   throw std::logic_error(
@@ -95,8 +112,17 @@ void TransactionState::CheckNotLent() const {
 
 CommitSpec TransactionState::MakeSpec() const {
   CheckOpen();
-  CheckNotLent();
-  return Collect();
+  CheckOwn();
+  try {
+    return Collect();
+  } catch (...) {
+    TellRefused();
+    throw;
+  }
+}
+
+void TransactionState::TellRefused() const noexcept {
+  for (const Part& part : parts_) part.done(std::nullopt);
 }
 
 CommitSpec TransactionState::Collect() const {
@@ -132,6 +158,7 @@ void TransactionState::Commit() {
     result = detail::Commit(engine_, std::move(spec));
   } catch (...) {
     phase_ = Phase::kOpen;
+    TellRefused();
     throw;
   }
   Settle(result);
@@ -154,6 +181,7 @@ void TransactionState::CommitAsync(CommitSpec spec, CommitDone done) {
 void TransactionState::Settle(const CommitResult& result) {
   const bool in_doubt = result.failure && result.failure->code == Errc::kInDoubt;
   if (phase_ != Phase::kLent) phase_ = in_doubt ? Phase::kInDoubt : Phase::kOpen;
+  if (result.failure || result.thrown) TellRefused();
   if (result.thrown) std::rethrow_exception(result.thrown);
   if (result.failure && parts_[result.refused].refused) {
     parts_[result.refused].refused(*result.failure);
@@ -204,8 +232,8 @@ Transaction& Transaction::Enlist(HeldLock& lock, WriteKind kind) {
     if (held->ended.load(std::memory_order_acquire)) detail::ThrowEmptyHandle();
     return detail::HolderSpec{held->lease, kind, Body()};
   };
-  const auto done = [held, kind](std::int64_t) {
-    if (kind == WriteKind::kRelease) detail::HeldEnded{held}();
+  const auto done = [held, kind](std::optional<std::int64_t> version) {
+    if (version && kind == WriteKind::kRelease) detail::HeldEnded{held}();
   };
   return Add(*held->binding, held->lease->key, make, done);
 }

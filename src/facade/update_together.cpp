@@ -178,7 +178,7 @@ class Updating {
       const UpdatedDocument& document = spec_.documents[i];
       from.push_back({seen[i].body, seen[i].version});
       const auto make = [&, i] { return PartOf(spec_.documents[i], seen[i], edited[i]); };
-      state->Add(*document.binding, document.key, make, [](std::int64_t) {});
+      state->Add(*document.binding, document.key, make, [](auto) {});
     }
     CommitSpec commit = TransactionState::Lend(
         state, [&](Transaction& transaction) { edited = spec_.edit(from, transaction); });

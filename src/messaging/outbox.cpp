@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <limits>
-#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -15,7 +13,7 @@
 #include "doclock/classify.h"
 #include "document/json/bson_size.h"
 #include "document/values/key_member.h"
-#include "document/values/utf8.h"
+#include "messaging/retry.h"
 
 namespace doclock {
 namespace {
@@ -24,7 +22,6 @@ using namespace std::chrono_literals;
 
 /// How long Drop waits for a message that is being sent.
 constexpr auto kDropWait = 10s;
-constexpr std::size_t kErrorBytes = 500;
 /// What may be written into a message once it is added: moments, counts and an escaped error.
 constexpr std::size_t kRoom = 4096;
 
@@ -54,13 +51,6 @@ std::int64_t NextMoment() {
   return moment;
 }
 
-std::chrono::milliseconds PauseAfter(int attempts, const DispatchOptions& options) {
-  constexpr int kMostDoublings = 35;  // a millisecond is longer than a year then
-  const auto factor = std::int64_t{1} << std::clamp(attempts - 1, 0, kMostDoublings);
-  const std::chrono::milliseconds most = options.retry_max.ms();
-  return options.retry_min.ms() > most / factor ? most : options.retry_min.ms() * factor;
-}
-
 void Require(bool good, const LockingRepository<OutboxMessage>& messages, const Key& id,
              const std::string& why) {
   if (good) return;
@@ -75,7 +65,7 @@ void CheckIsMessage(const LockingRepository<OutboxMessage>& messages,
   Require(message.added > 0, messages, message.id, "is no message");
 }
 
-/// Returns true if it was saved; false if another client is sending the message, or has sent it.
+/// False: another client looks at it just now, or has sent it.
 bool TrySave(const LockingRepository<OutboxMessage>& messages, Snapshot<OutboxMessage>& message) {
   try {
     return messages.TrySave(message);
@@ -107,46 +97,19 @@ void CheckRoom(const LockingRepository<OutboxMessage>& messages, const OutboxMes
               " bytes as JSON and as BSON");
 }
 
-/// What was thrown, as a text that can be stored.
-std::string TextOf(const std::exception_ptr& error) {
-  std::string text;
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    detail::AppendEscaped(text, std::string_view(e.what()).substr(0, kErrorBytes));
-  } catch (...) {
-    text = "unknown";
-  }
-  return text;
-}
-
 /// The longest wait of one search, in which a message wakes it that is added or falls due.
 constexpr auto kSearch = 5s;
 /// How often each process looks for orders whose first message sleeps: one may have died that
 /// should have woken it.
 constexpr auto kLook = 1min;
-/// The pause after a failure of the store.
-constexpr auto kPause = std::chrono::seconds(1);
-/// When a search that failed is repeated: one that always fails leaves time to send.
-constexpr auto kLookAgain = 2 * kPause;
-
-void Pause(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any().wait_for(lock, stop, kPause, [] { return false; });
-}
-
-void Require(bool good, const char* what) {
-  if (!good) throw std::invalid_argument(std::string("DispatchOptions::") + what);
-}
+/// When a look is repeated that failed: one that always fails leaves time to send.
+constexpr auto kLookAgain = 2 * detail::kPause;
 
 /// @throws std::invalid_argument naming the field
 void Check(const DispatchOptions& options) {
-  Require(options.threads >= 1 && options.threads <= 64, "threads must be 1 to 64");
-  Require(options.max_attempts >= 1, "max_attempts must be at least 1");
-  Require(options.retry_min >= Duration(), "retry_min must not be negative");
-  Require(options.retry_max >= options.retry_min, "retry_max must be at least retry_min");
-  Require(options.retry_max <= std::chrono::days(365), "retry_max must be at most a year");
+  detail::Require(options.threads >= 1 && options.threads <= 64,
+                  "DispatchOptions::threads must be 1 to 64");
+  detail::CheckRetries(options, "DispatchOptions");
 }
 
 /// As one string, which is no deeper than a message may be; not all of it, if it would not fit.
@@ -163,7 +126,7 @@ OutboxMessage NoMessage(Key id, const nlohmann::json& document) {
   return {.id = std::move(id),
           .payload = AsText(document),
           .parked = true,
-          .error = TextOf(std::current_exception())};
+          .error = detail::TextOf(std::current_exception())};
 }
 
 }  // namespace
@@ -263,7 +226,7 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
   message->behind = false;
   message->parked = attempts >= options.max_attempts;  // once it is unlocked, see Status
   // By the store's clock, which tells what is due.
-  const auto after_pause = [this, pause = PauseAfter(attempts, options)] {
+  const auto after_pause = [this, pause = detail::PauseAfter(attempts, options)] {
     return messages_.manager().StoreTime().time() + pause;
   };
   message->due = after_pause();
@@ -272,7 +235,7 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
     send(*message);
   } catch (...) {
     const auto error = std::current_exception();
-    message->error = TextOf(error);
+    message->error = detail::TextOf(error);
     OutboxMessage failed = *message;
     std::exception_ptr unsaved;
     try {
@@ -423,7 +386,7 @@ void Outbox::SendUntilStopped(const SendMessage& send, const DispatchOptions& op
       const auto error = std::current_exception();
       if (Classify(error) == Disposition::kStop) return;
       if (options.on_error) options.on_error(error);
-      Pause(stop);
+      detail::Pause(stop);
     }
   }
 }

@@ -255,7 +255,7 @@ TEST_F(CommandsTest, HelpOfEachCommandHasAnExample) {
   EXPECT_EQ(Doclock({}).code, 64);
   for (const char* command :
        {"run", "get", "put", "edit", "delete", "collections", "list", "export", "import", "outbox",
-        "status", "top", "renew", "release", "purge", "break", "doctor"}) {
+        "work", "status", "top", "renew", "release", "purge", "break", "doctor"}) {
     const Ended help = Doclock({command, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr(std::string("Example: ")));

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
     Lines, BadLineTest,
     ::testing::Values(
         BadLine{{},
-                "run, get, put, edit, delete, collections, list, export, import, outbox, status, "
+                "run, get, put, edit, delete, collections, list, export, import, outbox, work, status, "
                 "top, renew, release, purge, break, doctor"},
         BadLine{{"stauts"}, "'stauts' is not a command; the commands are run, get"},
         BadLine{{"frobnicate"}, "'frobnicate' is not a command"}, BadLine{{""}, "not a command"},
@@ -65,6 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{"list", "--free", "--locked", "sagas"}, "--free"},
         BadLine{{"outbox", "outbox", "m1"}, "KEY needs --retry or --drop"},
         BadLine{{"outbox", "outbox", ""}, "KEY needs --retry or --drop"},
+        BadLine{{"work", "orders", ""}, "KEY needs --retry or --drop"},
         BadLine{{"put", "--create", "--wait", "1s", "sagas", "1"}, "--create"},
         BadLine{{"doctor", "x"}, "'x'"}, BadLine{{"collections", "x"}, "'x'"},
         BadLine{{"status", "--", "a", "b"}, "'b'"}, BadLine{{"status", "a", "b"}, "'b'"},

@@ -67,9 +67,8 @@ class PostgresqlJoin : public ::testing::Test {
     EXPECT_TRUE(order.held());
     EXPECT_EQ(Invoices(), "0");
     EXPECT_EQ(Stored(), 1);
-    order.Save();
-    order.Discard();
-    orders_.Update("7", [](json& stored) { stored["n"] = 1; });
+    order.Revert();
+    order.Release();
   }
   std::string Invoices() { return schema_.raw().Run("SELECT count(*) FROM invoices"); }
   int Stored() { return orders_.Find("7").value()->at("n").get<int>(); }

@@ -87,6 +87,7 @@ struct DOCLOCK_EXPORT Grant {
   LeasePtr lease;
   Body body;
   bool created = false;
+  bool took_over = false;  ///< By a search: from a holder that did not release the lock.
 
   Grant() = default;
   Grant(Grant&&) noexcept = default;
@@ -94,6 +95,7 @@ struct DOCLOCK_EXPORT Grant {
     std::swap(lease, other.lease);  // what was here is released when `other` goes
     std::swap(body, other.body);
     std::swap(created, other.created);
+    std::swap(took_over, other.took_over);
     return *this;
   }
   ~Grant();

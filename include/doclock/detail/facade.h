@@ -66,6 +66,7 @@ using Reading = std::function<void(const nlohmann::json& tree)>;
 [[noreturn]] DOCLOCK_EXPORT void ThrowUnreadable(const Collection&, const Key&,
                                                  const nlohmann::json* tree, const Reading& read);
 [[noreturn]] DOCLOCK_EXPORT void ThrowEmptyHandle();
+[[noreturn]] DOCLOCK_EXPORT void ThrowUnsettled();
 /// Is it kBusy or kTimedOut?
 [[nodiscard]] DOCLOCK_EXPORT bool IsBusy(const FailurePtr&) noexcept;
 /// Did no free document match: kBusy, kTimedOut or kNotFound?

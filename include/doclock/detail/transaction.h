@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,8 +26,9 @@ class DOCLOCK_EXPORT TransactionState {
  public:
   /// Makes what Commit writes of a document; may throw.
   using Make = std::function<CommitPartSpec()>;
-  /// Updates the handle or the snapshot after success; must not throw.
-  using Done = std::function<void(std::int64_t version)>;
+  /// Tells the handle or the snapshot the version that was stored, or that the commit was refused;
+  /// must not throw.
+  using Done = std::function<void(std::optional<std::int64_t> version)>;
   /// Throws what Commit throws because of this document; or returns, and Commit throws the usual.
   using Refused = std::function<void(const Failure&)>;
 
@@ -44,8 +46,17 @@ class DOCLOCK_EXPORT TransactionState {
   /// noted, for the caller to commit: the Transaction itself never can.
   static CommitSpec Lend(const std::shared_ptr<TransactionState>&,
                          const std::function<void(Transaction&)>& use);
-  /// @throws std::logic_error if it is lent: what is written could be gone by the commit
+  /// Calls `use` with a Transaction of this state, which takes handles too, for Commit to follow.
+  static void LendToStep(const std::shared_ptr<TransactionState>&,
+                         const std::function<void(Transaction&)>& use);
+  /// @throws std::logic_error if it is lent to the f of an Update, whose handles could be gone by
+  /// the commit
   void CheckNotLent() const;
+  /// @throws std::logic_error if it is lent: a snapshot could be gone by the commit, which is not
+  /// the borrower's
+  void CheckOwn() const;
+  /// Is nothing noted but one document?
+  [[nodiscard]] bool is_single() const noexcept { return parts_.size() == 1 && !join_; }
 
   /// @throws what a Make throws
   [[nodiscard]] CommitSpec MakeSpec() const;
@@ -55,7 +66,7 @@ class DOCLOCK_EXPORT TransactionState {
   void Settle(const CommitResult&);
 
  private:
-  enum class Phase : std::uint8_t { kOpen, kLent, kCommitting, kCommitted, kInDoubt };
+  enum class Phase : std::uint8_t { kOpen, kLent, kLentToStep, kCommitting, kCommitted, kInDoubt };
   using Documents = std::set<std::pair<const Collection*, Key>>;
   struct Part {
     Make make;
@@ -66,6 +77,7 @@ class DOCLOCK_EXPORT TransactionState {
 
   void CheckOpen() const;
   [[nodiscard]] CommitSpec Collect() const;
+  void TellRefused() const noexcept;
   void Begin();
 
   const EnginePtr engine_;

@@ -8,7 +8,7 @@ constexpr OpenMode kExisting = OpenMode::kExisting;
 
 }  // namespace
 
-const std::array<Command, 17> kCommands{{
+const std::array<Command, 18> kCommands{{
     {"run", "Hold a lock while a command runs:\nrun [OPTIONS] NAME -- COMMAND [ARGUMENTS]",
      kCreates, AddRun},
     {"get", "Print a document", kExisting, AddGet},
@@ -23,6 +23,9 @@ const std::array<Command, 17> kCommands{{
      AddImport},
     {"outbox", "Show how many messages of an outbox wait, and the parked ones; retry or drop them",
      kExisting, AddOutbox},
+    {"work",
+     "Show how many documents of workers are due, and which are parked; retry or drop them",
+     kExisting, AddWork},
     {"status", "Show the locks and their holders", kExisting, AddStatus},
     {"top", "Show the locks in full screen, and keep them up to date", kExisting, AddTop},
     {"renew", "Renew the leases of a group's locks, or of one lock", kExisting, AddRenew},

@@ -45,7 +45,7 @@ struct Command {
 };
 
 /// All commands, in the order in which --help and completion show them.
-extern const std::array<Command, 17> kCommands;
+extern const std::array<Command, 18> kCommands;
 
 Action AddRun(CLI::App& sub);
 Action AddGet(CLI::App& sub);
@@ -57,6 +57,7 @@ Action AddList(CLI::App& sub);
 Action AddExport(CLI::App& sub);
 Action AddImport(CLI::App& sub);
 Action AddOutbox(CLI::App& sub);
+Action AddWork(CLI::App& sub);
 Action AddStatus(CLI::App& sub);
 Action AddTop(CLI::App& sub);
 Action AddRenew(CLI::App& sub);

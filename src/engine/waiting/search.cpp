@@ -49,6 +49,7 @@ AcquireResult Granted(LeaseBook& book, const AcquireSpec& spec, const AcquireOp&
                       const Key& found, TimePoint sent) {
   AcquireResult result;
   result.grant.body = op.result.body;
+  result.grant.took_over = op.result.took_over;
   result.grant.lease = book.Make(spec, found, op.request.grant, op.result.version, op.result.born,
                                  op.result.body, sent);
   if (result.grant.lease) return result;

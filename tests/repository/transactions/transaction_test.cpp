@@ -200,7 +200,52 @@ TEST_P(TransactionTest, AHandleThatWasUsedMeanwhileIsAMistake) {
   to.Release();
   EXPECT_THROW(transaction.Commit(), std::logic_error);
   EXPECT_TRUE(from.held());
+  from.Discard();
+}
+
+TEST_P(TransactionTest, AHandleOfARefusedCommitStoresNothingAlone) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2), third = accounts.Lock(3);
+  for (auto* const one : {&from, &to, &third}) (*one)->Deposit(-30);
+  Transaction refused(manager);
+  refused.Release(from).Save(to).Release(third).Insert(accounts, Account(1'000, 1));
+  accounts.Insert(Account(1'000, 1));
+  EXPECT_THROW(refused.Commit(), ConflictException);
+  for (auto* const one : {&from, &to, &third}) {
+    EXPECT_TRUE(one->held());
+    EXPECT_THAT(ThrownBy<std::logic_error>([&] { one->Release(); }).what(), HasSubstr("Revert()"));
+    EXPECT_THROW(one->Save(), std::logic_error);
+    EXPECT_THROW(one->Erase(), std::logic_error);
+    EXPECT_THROW(one->ReleaseAsync(), std::logic_error);
+    EXPECT_THROW(one->SaveAsync(), std::logic_error);
+    EXPECT_THROW(one->EraseAsync(), std::logic_error);
+  }
+  third.Discard();
+  from.Revert();
+  from->Deposit(1);
   from.Release();
+  EXPECT_EQ(Balance(1), 101);
+  Transaction(manager).Save(to).Commit();
+  EXPECT_EQ(Balance(2), 70);
+  to->Deposit(1);
+  to.Release();
+  EXPECT_EQ(Balance(2), 71);
+  EXPECT_EQ(Balance(3), 100);
+}
+
+TEST_P(TransactionTest, TakesASnapshotOver) {
+  Transaction transaction(manager);
+  {
+    auto account = accounts.Find(1).value();
+    account->Deposit(5);
+    transaction.Save(accounts, std::move(account));
+    EXPECT_FALSE(account);  // NOLINT(bugprone-use-after-move)
+  }
+  transaction.Commit();
+  EXPECT_EQ(Balance(1), 105);
+  Transaction late(manager);
+  late.Save(accounts, accounts.Find(1).value());
+  accounts.Update(1, [](Account& account) { account.Deposit(1); });
+  EXPECT_THROW(late.Commit(), ConflictException);
 }
 
 TEST_P(TransactionTest, ReleasesByValue) {

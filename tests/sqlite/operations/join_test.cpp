@@ -104,7 +104,7 @@ TEST_F(SqliteJoin, ThatEndsTheTransactionAllTheSameIsAMistake) {
   EXPECT_EQ(Invoices(), "0");
   EXPECT_TRUE(order.held());
   EXPECT_EQ(Stored(), 1);
-  order.Release();
+  order.Discard();
 }
 
 /// A statement that is left open would keep the transaction, and every later one.
@@ -124,6 +124,7 @@ TEST_F(SqliteJoin, ThatLeavesAStatementOpenIsAMistake) {
       EXPECT_THROW(Commit(order, work), std::logic_error) << sql;
       EXPECT_EQ(Invoices(), "0");
       RawDatabase(file_).Run("INSERT INTO invoices VALUES('mine'); DELETE FROM invoices");
+      order.Revert();
       order.Save();
       sqlite3_finalize(open);
     }
@@ -156,7 +157,7 @@ TEST_F(SqliteJoin, ThatADeferredConstraintForbidsIsRefused) {
   EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM lines"), 0);
   EXPECT_EQ(Stored(), 1);
   EXPECT_TRUE(order.held());
-  order.Release();
+  order.Discard();
 }
 
 /// A conflict clause, when the work has taken the hooks that would tell.
@@ -171,7 +172,7 @@ TEST_F(SqliteJoin, ThatEndsTheTransactionWithHooksOfItsOwnIsAMistake) {
   };
   EXPECT_THROW(Commit(order, work), std::logic_error);
   EXPECT_EQ(Stored(), 1);
-  order.Release();
+  order.Discard();
 }
 
 /// Handlers of the work's own would take the deadlines from all later calls.

@@ -1,0 +1,483 @@
+#include "doclock/worker.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "doclock/classify.h"
+#include "messaging/retry.h"
+
+namespace doclock {
+namespace {
+
+using nlohmann::json;
+
+int CountIn(const json& in, const char* member) {
+  const auto found = in.find(member);
+  if (found == in.end()) return 0;
+  detail::Require(found->is_number_integer(),
+                  std::string("doclock: ") + member + " of the attempts is no whole number");
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  if (found->is_number_unsigned() && found->get<std::uint64_t>() > kMost) {
+    return std::numeric_limits<int>::max();
+  }
+  return static_cast<int>(std::clamp<std::int64_t>(found->get<std::int64_t>(), 0, kMost));
+}
+
+template <class V>
+void TakeIfThere(const json& in, const char* member, bool fits(const json&), V& value) {
+  const auto found = in.find(member);
+  if (found == in.end()) return;
+  detail::Require(fits(*found),
+                  std::string("doclock: ") + member + " of the attempts has another type");
+  found->get_to(value);
+}
+
+}  // namespace
+
+void to_json(json& out, const Attempts& attempts) {
+  out = {{"count", attempts.count},
+         {"interruptions", attempts.interruptions},
+         {"due", attempts.due},
+         {"parked", attempts.parked},
+         {"error", attempts.error}};
+}
+
+void from_json(const json& in, Attempts& attempts) {
+  detail::Require(in.is_object(), "doclock: the attempts are no object");
+  Attempts read{.count = CountIn(in, "count"), .interruptions = CountIn(in, "interruptions")};
+  TakeIfThere(
+      in, "due", [](const json& value) { return value.is_object(); }, read.due);
+  TakeIfThere(
+      in, "parked", [](const json& value) { return value.is_boolean(); }, read.parked);
+  TakeIfThere(
+      in, "error", [](const json& value) { return value.is_string(); }, read.error);
+  attempts = std::move(read);
+}
+
+Next Next::After(Duration pause) {
+  detail::Require(pause >= Duration(), "doclock: Next::After takes a time that is not negative");
+  return {Kind::kAfter, pause, {}};
+}
+
+namespace detail {
+namespace {
+
+/// How often a step is made again at once, from what is stored.
+constexpr int kTriesNow = 5;
+constexpr int kMostInterruptions = 20;
+/// When a step is due after Next::Done.
+constexpr Date kNever = Date::TimePoint::max();
+/// So many documents whose steps fail in a row are an outage.
+constexpr std::size_t kOutage = 3;
+
+bool FindPath(const json& wanted, const json& tree, std::vector<std::string>& path) {
+  if (!tree.is_object()) return false;
+  for (const auto& [name, value] : tree.items()) {
+    path.push_back(name);
+    if (value == wanted || FindPath(wanted, value, path)) return true;
+    path.pop_back();
+  }
+  return false;
+}
+
+std::string Joined(const std::vector<std::string>& path, const char* member) {
+  std::string joined;
+  for (const std::string& name : path) joined += name + ".";
+  return joined + member;
+}
+
+Filter CheckedFilter(const WorkSpec& spec) {
+  const Filter& filter = spec.filter;
+  const bool plain = filter.order().empty() && !filter.descending() && !filter.after() &&
+                     filter.limit() == 0 && filter.lock_state() == Filter::LockState::kAny;
+  Require(plain && !filter.has_due(),
+          "doclock: the filter of a Worker has conditions alone, and no Due: no order, place, "
+          "limit and lock state");
+  const WorkOptions& options = spec.options;
+  Require(options.threads >= 0 && options.threads <= 64, "WorkOptions::threads must be 0 to 64");
+  CheckRetries(options, "WorkOptions");
+  if (spec.transactional) TransactionState(spec.binding->engine);  // throws if there are none
+  return filter;
+}
+
+/// The body with other attempts, and all else as it is stored.
+Body WithAttempts(const WorkSpec& spec, const Key& key, const Body& body,
+                  const Attempts& attempts) {
+  json tree = detail::TreeOf(body);
+  json* place = &tree;
+  for (const std::string& name : spec.path) {
+    if (!place->is_object()) *place = json::object();
+    place = &(*place)[name];
+  }
+  *place = attempts;
+  return Seal(*spec.binding->collection, key, std::move(tree), body);
+}
+
+bool IsCode(const std::exception_ptr& error, std::initializer_list<Errc> codes) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    return std::ranges::find(codes, e.errc()) != codes.end();
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Attempts ProbeAttempts() {
+  return {.count = 1'234'567, .interruptions = 7'654'321, .error = "doclock: which member is it?"};
+}
+
+std::vector<std::string> PathOf(const Attempts& unlike_others, const json& tree) {
+  std::vector<std::string> path;
+  Require(FindPath(unlike_others, tree, path),
+          "doclock: the JSON form of the entity does not have its Attempts");
+  Require(
+      std::ranges::none_of(
+          path,
+          [](const std::string& name) { return name.empty() || name.find('.') != name.npos; }),
+      "doclock: a filter cannot name the Attempts of the entity: a name has a dot, or is empty");
+  return path;
+}
+
+/// A step under way, which Stop waits for.
+class Work::Running {
+ public:
+  /// @param stop does not begin the step if it has fired: a Stop that does not see it has fired it
+  Running(Work& work, const Key& key, const std::stop_token& stop) : work_(work) {
+    const std::scoped_lock lock(work.mutex_);
+    began_ = !stop.stop_requested();
+    if (began_) self_ = work.running_.emplace(work.running_.end(), std::this_thread::get_id(), key);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    if (!began_) return;
+    const std::scoped_lock lock(work_.mutex_);
+    work_.running_.erase(self_);
+    work_.changed_.notify_all();
+  }
+  [[nodiscard]] bool began() const noexcept { return began_; }
+
+ private:
+  Work& work_;
+  bool began_ = false;
+  std::list<std::pair<std::thread::id, Key>>::iterator self_;
+};
+
+Work::Work(WorkSpec spec)
+    : spec_(std::move(spec)),
+      due_(CheckedFilter(spec_)
+               .Equal(Joined(spec_.path, "parked"), false)
+               .Due(Joined(spec_.path, "due"))
+               .OrderBy(Joined(spec_.path, "due"))),
+      parked_(Filter(spec_.filter)
+                  .Equal(Joined(spec_.path, "parked"), true)
+                  .OrderBy(Joined(spec_.path, "due"))),
+      without_attempts_(Filter(spec_.filter).Equal(Joined(spec_.path, "due"), nullptr)) {}
+
+void Work::Start() {
+  try {
+    for (int i = 0; i < spec_.options.threads; ++i) {
+      threads_.emplace_back([self = shared_from_this()] { self->Loop(); });
+    }
+  } catch (...) {
+    End();
+    throw;
+  }
+}
+
+void Work::End() noexcept {
+  stop_.request_stop();
+  for (std::jthread& thread : threads_) {
+    thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
+  }
+  threads_.clear();
+  Stop(kForever);  // those that RunOne makes
+}
+
+std::vector<Key> Work::Stop(Duration deadline) {
+  stop_.request_stop();
+  std::unique_lock lock(mutex_);
+  changed_.notify_all();
+  const auto have_ended = [&] {
+    return std::ranges::all_of(
+        running_, [](const auto& step) { return step.first == std::this_thread::get_id(); });
+  };
+  if (deadline == kForever) {
+    changed_.wait(lock, have_ended);
+  } else {
+    changed_.wait_for(lock,
+                      std::min<std::chrono::milliseconds>(deadline.ms(), std::chrono::days(365)),
+                      have_ended);
+  }
+  std::vector<Key> keys;
+  for (const auto& [thread, key] : running_) keys.push_back(key);
+  return keys;
+}
+
+StepOutcome Work::RunOne(Duration wait, std::stop_token stop) {
+  return Run(Search(wait, stop), stop);
+}
+
+/// No lease: no document was due.
+Grant Work::Search(Duration wait, std::stop_token stop) const {
+  AcquireResult found = AcquireNext(spec_.binding->engine,
+                                    SpecFor(*spec_.binding, {.wait = wait}, due_), std::move(stop));
+  if (!IsNothingFree(found.failure)) ThrowIf(found.failure);
+  return std::move(found.grant);
+}
+
+/// Gives the document back, and makes no step, if `stop` has fired.
+StepOutcome Work::Run(Grant grant, const std::stop_token& stop) {
+  const LeasePtr& lease = grant.lease;
+  if (!lease) return StepOutcome::kNone;
+  const Running running(*this, LeaseKey(*lease), stop);
+  if (!running.began()) return StepOutcome::kNone;
+  if (grant.took_over && CountInterruption(lease)) return StepOutcome::kParked;
+  for (int tries = 0;; ++tries) {
+    try {
+      Step(lease);
+      NoteSuccess();
+      return StepOutcome::kStored;
+    } catch (...) {
+      const auto error = std::current_exception();
+      // Lost, in doubt, closed: the document is not this worker's any more.
+      if (!LeaseHeld(*lease)) throw;
+      const Disposition what = Classify(error);
+      if (what == Disposition::kStop && (stop.stop_requested() || stop_.stop_requested())) throw;
+      if (what == Disposition::kRetryNow && tries < kTriesNow) continue;
+      return Fail(lease, error,
+                  what == Disposition::kDeadLetter || what == Disposition::kAcknowledge);
+    }
+  }
+}
+
+/// Makes the step, and stores what it did.
+void Work::Step(const LeasePtr& lease) {
+  const EnginePtr& engine = spec_.binding->engine;
+  const auto entity = spec_.read(lease);
+  const auto write = [&](const Next& next) -> HolderSpec {
+    if (next.kind_ == Next::Kind::kErase) return {lease, WriteKind::kErase, Body()};
+    const Date due = next.kind_ == Next::Kind::kAt ? next.due_ : In(next.pause_);
+    return {lease, WriteKind::kRelease, entity->MakeBody({.due = due})};
+  };
+  if (!spec_.transactional) {
+    HolderSpec own = write(entity->Step(nullptr));
+    return ThrowIf(detail::Write(lease, own.kind, std::move(own.body)));
+  }
+  // Named first: so its values of unique indexes may go to documents that the step adds.
+  const auto own = std::make_shared<HolderSpec>();
+  const auto transaction = std::make_shared<TransactionState>(engine);
+  transaction->Add(
+      *spec_.binding, LeaseKey(*lease), [own] { return *own; }, [](auto) {});
+  TransactionState::LendToStep(transaction,
+                               [&](Transaction& lent) { *own = write(entity->Step(&lent)); });
+  if (transaction->is_single()) {
+    return ThrowIf(detail::Write(lease, own->kind, std::move(own->body)));
+  }
+  transaction->Commit();
+}
+
+StepOutcome Work::Fail(const LeasePtr& lease, const std::exception_ptr& error, bool for_good) {
+  const Key key = LeaseKey(*lease);
+  const bool counts = for_good || Counts(key);
+  Attempts attempts = AttemptsIn(LeaseBody(*lease));
+  if (counts && attempts.count < std::numeric_limits<int>::max()) ++attempts.count;
+  attempts.interruptions = 0;
+  attempts.error = TextOf(error);
+  attempts.parked = for_good || (counts && attempts.count >= spec_.options.max_attempts);
+  if (attempts.parked) {
+    const std::scoped_lock lock(mutex_);
+    if (probe_ == key) probe_.reset();
+  }
+  std::exception_ptr unsaved;
+  try {
+    if (!attempts.parked) attempts.due = In(PauseAfter(attempts.count, spec_.options));
+    Write(lease, WriteKind::kRelease, attempts);
+  } catch (...) {
+    unsaved = std::current_exception();
+  }
+  if (spec_.options.on_failure) spec_.options.on_failure(key, attempts, error);
+  if (unsaved) std::rethrow_exception(unsaved);
+  return attempts.parked ? StepOutcome::kParked : StepOutcome::kFailed;
+}
+
+/// Returns whether the document is parked for it.
+bool Work::CountInterruption(const LeasePtr& lease) {
+  const Key key = LeaseKey(*lease);
+  Attempts attempts = AttemptsIn(LeaseBody(*lease));
+  if (attempts.interruptions < kMostInterruptions) ++attempts.interruptions;
+  attempts.parked = attempts.interruptions == kMostInterruptions;
+  if (!attempts.parked) {
+    Write(lease, WriteKind::kCheckpoint, attempts);
+    return false;
+  }
+  const auto error = std::make_exception_ptr(std::runtime_error(
+      std::to_string(kMostInterruptions) + " workers in a row did not end a step of the document"));
+  attempts.error = TextOf(error);
+  Write(lease, WriteKind::kRelease, attempts);
+  if (spec_.options.on_failure) spec_.options.on_failure(key, attempts, error);
+  return true;
+}
+
+/// Stores other attempts, and all else as it was read.
+void Work::Write(const LeasePtr& lease, WriteKind kind, const Attempts& attempts) const {
+  ThrowIf(detail::Write(lease, kind,
+                        WithAttempts(spec_, LeaseKey(*lease), LeaseBody(*lease), attempts)));
+}
+
+/// What is none counts as new: T refuses it then.
+Attempts Work::AttemptsIn(const Body& body) const {
+  try {
+    return ValueAt(detail::TreeOf(body), spec_.path).get<Attempts>();
+  } catch (const json::exception&) {
+    return {};
+  } catch (const std::invalid_argument&) {
+    return {};
+  }
+}
+
+/// Has it the member by which documents fall due?
+bool Work::HasAttempts(const Body& body) const {
+  const json& stored = ValueAt(detail::TreeOf(body), spec_.path);
+  return stored.is_object() && stored.contains("due");
+}
+
+/// A moment by the store's clock, which tells what is due.
+Date Work::In(Duration pause) const {
+  const Date::TimePoint now = spec_.manager.StoreTime().time();
+  return pause.ms() > Date::TimePoint::max() - now ? Date::TimePoint::max() : now + pause.ms();
+}
+
+/// Notes a failure. Returns whether it is the document's, or an outage's.
+bool Work::Counts(const Key& key) {
+  const std::scoped_lock lock(mutex_);
+  if (failed_.size() < kOutage) failed_.insert(key);
+  if (failed_.size() < kOutage) return true;
+  ++probes_;
+  if (!probe_) probe_ = key;
+  return probe_ == key;
+}
+
+bool Work::IsOutage() {
+  const std::scoped_lock lock(mutex_);
+  return failed_.size() == kOutage;
+}
+
+void Work::NoteSuccess() {
+  const std::scoped_lock lock(mutex_);
+  failed_.clear();
+  probe_.reset();
+  probes_ = 0;
+  changed_.notify_all();
+}
+
+/// Waits for the next step in an outage, if there is one. Returns whether there is none any more.
+bool Work::AwaitProbe() {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, stop_.get_token(), PauseAfter(probes_, spec_.options),
+                           [this] { return failed_.size() < kOutage; });
+}
+
+void Work::Loop() noexcept {
+  const std::stop_token stop = stop_.get_token();
+  while (!stop.stop_requested()) {
+    try {
+      LoopOnce();
+    } catch (...) {
+      const auto error = std::current_exception();
+      if (stop.stop_requested() || IsCode(error, {Errc::kClosed, Errc::kForked})) return;
+      // A closing manager ends the search; the next one throws kClosed.
+      if (IsCode(error, {Errc::kCancelled})) continue;
+      if (spec_.options.on_error) spec_.options.on_error(error);
+      Pause(stop);
+    }
+  }
+}
+
+void Work::LoopOnce() {
+  const std::stop_token stop = stop_.get_token();
+  std::unique_lock probing(probing_, std::defer_lock);
+  if (IsOutage()) {
+    probing.lock();
+    if (AwaitProbe()) probing.unlock();
+    if (stop.stop_requested()) return;
+  }
+  Grant grant = Search({}, stop);
+  if (!grant.lease) {
+    const std::scoped_lock lock(waiting_);
+    grant = Search(kForever, stop);
+  }
+  Run(std::move(grant), stop);
+}
+
+WorkStatus Work::Status() const {
+  WorkStatus status;
+  const Date now = spec_.manager.StoreTime();
+  Query(spec_.binding->engine, *spec_.binding->collection, spec_.filter, [&](QueryRow&& row) {
+    const Attempts attempts = AttemptsIn(row.body);
+    if (row.locked) {
+      ++status.locked;
+    } else if (attempts.parked || !HasAttempts(row.body)) {
+      ++status.parked;
+    } else if (attempts.due <= now) {
+      ++status.due;
+    } else {
+      ++(attempts.due == kNever ? status.done : status.waiting);
+    }
+    return true;
+  });
+  return status;
+}
+
+std::vector<ParkedWork> Work::Parked() const {
+  std::vector<ParkedWork> all;
+  const auto add = [&](const Filter& filter, const std::function<Attempts(const Body&)>& read) {
+    for (QueryRow& row : QueryAtOnce(spec_.binding->engine, *spec_.binding->collection, filter)) {
+      all.push_back({std::move(row.key), read(row.body)});
+    }
+  };
+  add(parked_, [&](const Body& body) {
+    Attempts attempts = AttemptsIn(body);
+    attempts.parked = true;
+    return attempts;
+  });
+  add(without_attempts_, [](const Body&) {
+    return Attempts{.parked = true, .error = "the document has no attempts"};
+  });
+  return all;
+}
+
+bool Work::Retry(const Key& key) const {
+  bool retried = false;
+  const auto edit = [&](const Body& body) {
+    retried = AttemptsIn(body).parked || !HasAttempts(body);
+    return retried ? WithAttempts(spec_, key, body, {}) : body;
+  };
+  UpdateDocument(*spec_.binding, {key, edit, Body()}, {});
+  return retried;
+}
+
+bool Work::Drop(const Key& key) const {
+  const Binding& binding = *spec_.binding;
+  const ReadResult found = Read(binding.engine, *binding.collection, key);
+  ThrowIf(found.failure);
+  if (!AttemptsIn(found.body).parked) return false;
+  SaveSpec erase;
+  erase.collection = binding.collection.get();
+  erase.key = key;
+  erase.save = SaveKind::kErase;
+  erase.expected = found.version;
+  erase.born = found.born;
+  ThrowIf(Save(binding.engine, std::move(erase)).failure);
+  return true;
+}
+
+void Work::EnsureIndexes() const { EnsureIndexesOf(*spec_.binding, {due_, parked_}); }
+
+}  // namespace detail
+}  // namespace doclock
