@@ -3,6 +3,7 @@
 // compiler says a sentence once for each type.
 
 #include <doclock/doclock.h>
+#include <doclock/json/variant.h>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
@@ -39,6 +40,24 @@ template <int kIndex>
 doclock::LockingRepository<Keyless<kIndex>> Of(const doclock::LockManager& manager) {
   return {manager, "keyless"};
 }
+
+/// Types that lack one half of what a JSON macro makes. (A compiler may stop at the first half.)
+struct ReadOnly {
+  std::string id;
+};
+void from_json(const nlohmann::json& in, ReadOnly& entity) { in.at("id").get_to(entity.id); }
+struct WriteOnly {
+  std::string id;
+};
+void to_json(nlohmann::json& out, const WriteOnly& entity) { out = {{"id", entity.id}}; }
+
+/// Alternatives of a variant that cannot be told apart.
+struct Card {
+  static constexpr std::string_view kTag = "card";
+};
+struct Voucher {
+  static constexpr std::string_view kTag = "card";
+};
 
 int main() {
   using namespace std::chrono_literals;
@@ -156,10 +175,14 @@ int main() {
   transaction.Erase("1");                                 // takes handles that may change
   const std::vector<doclock::Locked<Order>> unchanging;
   transaction.Release(unchanging);                            // takes handles that may change
-  Filter{}.AtLeast("due", std::chrono::system_clock::now());  // has no JSON form
-  Filter{}.Equal("id", doclock::ObjectId());                  // has no JSON form
-  Filter().After("1", std::chrono::seconds(1));               // has no JSON form
+  Filter{}.AtLeast("due", std::chrono::system_clock::now());  // the value has no JSON form
+  Filter{}.Equal("id", doclock::ObjectId());                  // the value has no JSON form
+  Filter().After("1", std::chrono::seconds(1));               // the value has no JSON form
   Filter().NotEqual("grade", 'a');                            // a character is neither
   Filter().Less("grade", u8'a');                              // a character is neither
+  doclock::LockingRepository<ReadOnly>(manager, "read").Erase("1");  // this type has no JSON form
+  doclock::LockingRepository<WriteOnly>(manager, "written").Erase("1");  // cannot be made from JSON
+  doclock::LockingRepository<const Order>(manager, "orders").Erase("1");  // is a plain object type
+  (void)nlohmann::json(std::variant<Card, Voucher>());                    // have the same kTag
   return 0;
 }
