@@ -65,7 +65,7 @@ void CheckIsMessage(const LockingRepository<OutboxMessage>& messages,
   Require(message.added > 0, messages, message.id, "is no message");
 }
 
-/// False: another client looks at it just now, or has sent it.
+/// Returns true if it was saved; false if another client is sending the message, or has sent it.
 bool TrySave(const LockingRepository<OutboxMessage>& messages, Snapshot<OutboxMessage>& message) {
   try {
     return messages.TrySave(message);
@@ -102,7 +102,7 @@ constexpr auto kSearch = 5s;
 /// How often each process looks for orders whose first message sleeps: one may have died that
 /// should have woken it.
 constexpr auto kLook = 1min;
-/// When a look is repeated that failed: one that always fails leaves time to send.
+/// When a search that failed is repeated: one that always fails leaves time to send.
 constexpr auto kLookAgain = 2 * detail::kPause;
 
 /// @throws std::invalid_argument naming the field

@@ -145,7 +145,8 @@ class PostgresqlDatabase final : public locking::Database {
  private:
   using ShortCuts = std::span<postgresql::ShortCut>;
 
-  /// False: others keep a row or the table. @param alone is there only one operation?
+  /// Returns true; false if other transactions have locked a row or the table. @param alone is
+  /// there only one operation?
   bool CarryOut(std::span<const postgresql::ShortCut> cuts, locking::Access access, bool alone,
                 locking::Deadline deadline) {
     return WithoutDoubt(

@@ -50,15 +50,15 @@ class Events {
     std::atomic<std::uint64_t> missed = 0;
   };
 
-  /// `make` makes what calls the observer. False: the event is left out and counted, because too
-  /// much is queued.
+  /// `make` makes what calls the observer. Returns true if the event is queued; false if it is left
+  /// out and counted, because too much is.
   template <class Make>
   bool Tell(const Make& make) noexcept;
   /// Ignores the bound: a lost lock and doubt are not left out, nor the end of what the observer
-  /// was told to begin.
+  /// saw begin.
   template <class Make>
   void TellAnyway(const Make& make) noexcept;
-  /// `with_end`: the observer was told of the grant.
+  /// `with_end`: the observer saw the grant.
   void TellEnding(Lease&, Ending how, bool with_end) noexcept;
 
   const std::shared_ptr<Listener> observer_;

@@ -30,9 +30,9 @@ class LeaseBook : public std::enable_shared_from_this<LeaseBook> {
   LeasePtr Make(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                 std::int64_t version, const Uuid& born, Body body, TimePoint sent,
                 bool passed_on = false) noexcept;
-  /// Records that the store has renewed the lease for `ttl`, by a request sent at `sent`. False:
-  /// the lock was lost before the answer came. That is final, so the lock is released in the
-  /// background: others need not wait until the new lease has ended.
+  /// Records that the store has renewed the lease for `ttl`, by a request sent at `sent`. Returns
+  /// true if the lease goes on; false if the lock was lost before the answer came. That is final,
+  /// so the lock is released in the background: others need not wait until the new lease has ended.
   bool Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl) noexcept;
   /// Declares the lease lost: it is over, or another client has the lock. Final.
   void Lose(Lease& lease) noexcept;

@@ -20,7 +20,7 @@ using AttemptResults = std::vector<AcquireResult>;
 /// @param here the caller's thread may wait for the store, until it answers
 AcquireHandle AttemptTogether(const EnginePtr&, std::vector<AcquireSpec>, bool here,
                               std::function<void(AttemptResults)> done);
-/// The same for a caller that blocks.
+/// Attempts the locks for a caller that blocks.
 AttemptResults AttemptTogether(const EnginePtr&, std::vector<AcquireSpec>, std::stop_token);
 
 }  // namespace doclock::detail

@@ -110,7 +110,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   /// releases what it gets. Does nothing if it was called before, unless that time is over.
   void StartClock();
   /// Its time to wait is over, but the store may take a second for its first answer: settles it
-  /// then. False: that second is over too. Needs the shard's lock.
+  /// then. Returns true if it waits on; false if that second is over too. Needs the shard's lock.
   [[nodiscard]] bool WaitForFirstAnswer() noexcept;
 
   /// The store was asked, and did not answer in time.

@@ -32,7 +32,7 @@ Doc NamedIndex(const Doc& keys, const std::string& name) {
   return spec;
 }
 
-/// Held locks only: a document that nobody holds costs nothing.
+/// Held locks only: a document without a holder costs nothing.
 Doc LockIndex(const Collection& collection) {
   const std::string& id = collection.fields().id;
   Doc keys = Doc::Of(id, 1);
@@ -123,7 +123,7 @@ void CreateIndex(Server& server, const Collection& collection, const Doc& spec, 
 
 /// Has it refused one because another index has the same fields or name?
 bool IsIndexConflict(const Reply& reply) noexcept {
-  // Of the server's error_codes.yml.
+  // Codes of the server's error_codes.yml.
   constexpr int kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
   return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
 }

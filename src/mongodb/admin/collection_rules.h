@@ -22,10 +22,10 @@ Doc IndexesOf(const std::string& collection);
 /// operator should know. The texts begin with a verb, for the collection as their subject.
 std::vector<Finding> JudgeOptions(const Reply& options, const LockFieldNames& fields);
 
-/// The same for its indexes (the answer to IndexesOf), those of other libraries too.
+/// Judges its indexes (the answer to IndexesOf), those of other libraries too.
 std::vector<Finding> JudgeIndexes(const Reply& list, const LockFieldNames& fields);
 
-/// Of JudgeOptions what holds for another library's documents too.
+/// Judges of the options what holds for another library's documents too.
 std::vector<Finding> JudgePlace(const Reply& options);
 
 /// The field by whose time the server deletes documents, if this is a TTL index; else empty.

@@ -10,7 +10,7 @@
 
 namespace doclock::mongodb {
 
-/// Codes of the server's error_codes.yml that are told apart.
+/// Codes of the server's error_codes.yml that mean different things here.
 inline constexpr int kUnauthorized = 13, kNamespaceNotFound = 26, kDocumentValidationFailure = 121,
                      kBsonObjectTooLarge = 10334, kDuplicateKey = 11000, kWriteConflict = 112,
                      kConflictingOperationInProgress = 117, kNoSuchTransaction = 251,
@@ -115,7 +115,7 @@ class Reply : public CommandResult {
   struct OwnError : CommandResult {
     std::size_t statement = 0;
   };
-  /// False: `visit` has seen enough. What is no document is passed over.
+  /// Returns true; false if `visit` has seen enough. What is no document is passed over.
   template <class Visit>
   static bool Show(const bson_iter_t& item, const Visit& visit) {
     bson_t doc;

@@ -220,7 +220,7 @@ Pool& Server::For(Purpose purpose, milliseconds bound) {
   return *pool;
 }
 
-/// False: no primary was found in time.
+/// Returns true; false if no primary was found in time.
 bool Server::SendHello(Reply& hello) {
   const Deadline deadline = SteadyClock::now() + selection_timeout_;
   do {
@@ -306,7 +306,7 @@ void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadlin
   } while (SteadyClock::now() < selection_deadline);
 }
 
-/// False: no primary was found, or it is none any more.
+/// Returns true; false if no primary was found, or it is none any more.
 bool Server::Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const {
   if (session.client() == nullptr) {
     reply.NotSent(kAllInUse);

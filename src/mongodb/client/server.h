@@ -47,8 +47,8 @@ class Server {
   [[nodiscard]] Pool& main() noexcept { return *main_; }
   /// Connections for change streams.
   [[nodiscard]] Pool& streams() noexcept { return *streams_; }
-  /// Reserves a connection for a change stream. False: streams have half of a borrowed pool
-  /// already, and calls need the others.
+  /// Reserves a connection for a change stream. Returns true; false if streams have half of a
+  /// borrowed pool already, because calls need the others.
   [[nodiscard]] bool TakeStream() noexcept;
   void GiveStream() noexcept { streams_left_.fetch_add(1); }
 
@@ -59,7 +59,7 @@ class Server {
   void Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline, Reply& reply) const;
 
   /// Runs a command on the primary once, on this connection. @param opts libmongoc's: a session;
-  /// may be null. False: no primary was found.
+  /// may be null. Returns true; false if no primary was found.
   bool RunOn(mongoc_client_t* client, const Doc& command, const bson_t* opts, Effect effect,
              Reply& reply) const;
 

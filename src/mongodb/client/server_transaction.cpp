@@ -133,7 +133,7 @@ bool ServerTransaction::Kill() const {
 
 /// Uses up the number of the transaction, so that the server does none of its commands that come
 /// late: after abortTransaction alone, a late first one would begin it. It needs no privilege that
-/// the commands did not. False: no server has answered.
+/// the commands did not. Returns true; false if no server has answered.
 bool ServerTransaction::UseUp() {
   Doc look;
   look.Add("find", collection_).Add("limit", 1).Add("singleBatch", true);

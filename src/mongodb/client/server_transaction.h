@@ -18,7 +18,7 @@ namespace doclock::mongodb {
 /// destroyed before Commit, nothing has changed. Used by one thread.
 class ServerTransaction {
  public:
-  /// The commands and the commit are to be done by the deadline.
+  /// The deadline is that of the commands and the commit.
   /// @throws StoreException if it cannot begin
   ServerTransaction(const Server& server, Pool& pool, Deadline deadline);
   ServerTransaction(const ServerTransaction&) = delete;
@@ -69,7 +69,7 @@ class ServerTransaction {
 
   const Server& server_;
   const Deadline deadline_;
-  const std::chrono::milliseconds longest_;  ///< Of one command.
+  const std::chrono::milliseconds longest_;  ///< The longest time of one command.
   Session connection_;
   std::unique_ptr<mongoc_client_session_t, Destroy> session_;
   Doc opts_;

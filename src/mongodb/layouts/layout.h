@@ -22,11 +22,11 @@ namespace doclock::mongodb {
 /// that is guarded by what the look showed. What a layout cannot promise is kRefused before
 /// anything is sent.
 ///
-/// **The fence.** An attempt's look makes a vacant document if there is none, and its answer has
-/// the server's operation time. A grant's token is one more than the stored one, or that time if it
-/// is later. So it never exceeds the time of its own write, and a look after the document was
-/// deleted has a later one. That the look leaves a document, with an id of its own, makes the guard
-/// notice if it was granted and deleted meanwhile.
+/// **The fence.** An attempt's first command makes a vacant document if there is none, and its
+/// answer has the server's operation time. A grant's token is one more than the stored one, or that
+/// time if it is later. So it never exceeds the time of its own write, and a look after the
+/// document was deleted has a later one. That the look leaves a document, with an id of its own,
+/// makes the guard notice if it was granted and deleted meanwhile.
 class Layout {
  public:
   Layout() = default;
@@ -58,7 +58,7 @@ class Layout {
   /// written; then nothing else counts
   [[nodiscard]] virtual rules::LockState Read(const bson_t& doc, std::int64_t now,
                                               std::string& bad_field) const = 0;
-  /// The fields but for the key of a document that nobody holds. For AddLook.
+  /// The fields except the key of a document without a holder. For AddLook.
   [[nodiscard]] virtual Doc Vacant() const { return {}; }
   /// Adds the update of an attempt's look, a findAndModify of a document that it makes if it is
   /// missing. A vacant one holds something afterwards that no other one holds.
@@ -71,7 +71,7 @@ class Layout {
                                          const rules::LockState& now) const = 0;
   /// May a live lock be renewed still? As Renewal and Change decide it.
   [[nodiscard]] virtual bool MayRenew(const rules::LockState&) const { return true; }
-  /// Renews a lease in one statement, without a look, if it is live.
+  /// Renews a lease in one statement, without reading it first, if it is live.
   [[nodiscard]] virtual Doc Renewal(const RenewOp& op) const = 0;
   /// Releases the lock, likewise, whatever its lease.
   [[nodiscard]] virtual Statement Release(const WriteOp& op) const = 0;

@@ -59,7 +59,7 @@ Uuid IdOf(const std::string& text) {
   return boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text);
 }
 
-/// The fields of a lock, but for `acquired` and `_id`.
+/// The fields of a lock, except `acquired` and `_id`.
 constexpr std::array kLockFields = {
     LayoutField{"lockId", BSON_TYPE_UTF8},         LayoutField{"owner", BSON_TYPE_UTF8},
     LayoutField{"host", BSON_TYPE_UTF8},           LayoutField{"comment", BSON_TYPE_UTF8},
@@ -158,7 +158,7 @@ bson_value_t NewObjectId() {
   return value;
 }
 
-/// A lock that nobody has.
+/// A lock without a holder.
 Doc Blank() {
   Doc lock;
   for (const LayoutField& field : kLockFields) lock.AddNull(field.name);

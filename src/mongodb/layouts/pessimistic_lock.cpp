@@ -106,10 +106,10 @@ Doc OwnedBy(const Key& key, const Uuid& id) {
 }  // namespace
 
 const Turns& PessimisticLockLayout::turns() const noexcept {
-  // A waiter pauses for a thirtieth of its manager's ttl (5 s unless it is told otherwise), and
-  // twice as long each time, up to the ttl. Its first attempts are at 0, 0.17, 0.5, 1.17 and 2.5 s,
-  // each a little off. Modulo 3.6 s none of the gaps between them is longer than 1.5 s. So one of
-  // them is made while the lock is left free.
+  // A waiter pauses for a thirtieth of its manager's ttl (5 s by default), and twice as long each
+  // time, up to the ttl. Its first attempts are at 0, 0.17, 0.5, 1.17 and 2.5 s, each a little off.
+  // Modulo 3.6 s none of the gaps between them is longer than 1.5 s. So one of them is made while
+  // the lock is left free.
   static constexpr Turns kTurns{milliseconds(2000), milliseconds(1600)};
   return kTurns;
 }

@@ -31,7 +31,7 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
   QueryRow row;
   if (!FindField(doc, "_id", id) || !ReadKey(id, row.key)) return std::nullopt;
   const StoredLock lock = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
-  // Nobody knows what a malformed lock is; it is not free.
+  // A malformed lock may be any; it is not free.
   row.locked = lock.IsLive(kLookedAt) || lock.malformed();
   if (filter.lock_state() == Filter::LockState::kFree && row.locked) return std::nullopt;
   if (filter.lock_state() == Filter::LockState::kLocked && !row.locked) return std::nullopt;
@@ -62,7 +62,7 @@ SnapshotPtr StartSnapshot(const Server& server, mongoc_client_t* client) {
 
 using CursorPtr = Owned<mongoc_cursor_t>;
 
-/// False: no primary was found, and nothing was asked of any; `why` says more.
+/// Returns true; false if no primary was found, and nothing was asked of any: `why` says more.
 bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string& collection,
                std::string& why) {
   bson_error_t error;
@@ -82,7 +82,7 @@ bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string&
                        "doclock: MongoDB: a query failed: " + reply.text);
 }
 
-/// False: no primary was found; `why` says more.
+/// Returns true; false if no primary was found: `why` says more.
 template <class Visit>
 bool Aggregate(const Server& server, mongoc_client_t* client, const std::string& collection,
                const Doc& pipeline, const Doc& options, const Visit& visit, std::string& why) {

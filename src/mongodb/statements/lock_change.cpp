@@ -73,8 +73,8 @@ bool IsOfAWaiter(const LockChange& change) {
          now.shares.size() == was.shares.size() && !now.queue.empty();
 }
 
-/// Removes entries. An entry that is there says that its lock was not granted, and the id says that
-/// nobody need be granted it. One entry stays, because an empty queue is none.
+/// Removes entries. While an entry exists, its waiter has not been granted the lock. While the lock
+/// id is unchanged, no waiter is due. One entry stays, because an empty queue is none.
 Doc WithoutEntries(const LockChange& change) {
   const LockFieldNames& names = change.collection.fields();
   Array shown, going, staying;

@@ -25,7 +25,7 @@ void AddNotShared(Doc& filter, const Collection& collection);
 /// The version is a whole number or missing.
 void AddGoodVersion(Doc& filter, const Collection& collection);
 
-/// What the fields of a lock are to be, if they are what this library writes.
+/// What a lock's fields hold, if they are what this library writes.
 enum class LockPart : std::uint8_t {
   /// The version is a whole number or missing; the incarnation and the mark of the last release
   /// are each a UUID, null or missing.

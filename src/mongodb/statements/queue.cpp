@@ -121,7 +121,7 @@ void FirstGrant::AddGrantOf(Array& stages, const Doc& id, Raise raise, const Uui
   } else {
     const Doc is_own = Call("$eq", first + "id", *own);
     where.Set(set, names_.ttl, Conditional(is_own, first + "ttl", probation));
-    // The attempt itself is not told: it has the answer.
+    // The attempt itself gets no notification: it has the answer.
     where.Set(set, names_.passed, Conditional(is_own, FieldPath(names_.passed), first + "wake"));
   }
   where.Set(set, names_.owner, Call("$ifNull", first + "owner", nullptr));

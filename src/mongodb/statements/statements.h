@@ -37,7 +37,7 @@ bool IsPlainRelease(const WriteOp& op) noexcept;
 /// @param met does a look show one?
 ReleaseTo ReleaseToOf(const WriteOp& op, bool met = false) noexcept;
 
-/// The document under its holder's lock. @param seen what a look has shown, or null; a release by
+/// The document under its holder's lock. @param seen what a read has shown, or null; a release by
 /// value, which knows no version, matches that one only
 Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen = nullptr);
 /// What a write under the lock changes; not for kErase.
@@ -53,8 +53,8 @@ Update SaveUpdate(const SaveOp& op);
 Doc NewDocument(const Collection& collection, const Key& key, const Body& body, const Uuid& born,
                 const Uuid& mark);
 
-/// An acquire's outcome after its statement matched nothing, from what a look showed. False: it is
-/// worth another attempt.
+/// An acquire's outcome after its statement matched nothing, from what a read showed. Returns true;
+/// false if it is worth another attempt.
 bool JudgeAcquire(AcquireOp& op, const StoredLock* seen);
 
 // Writes as statements of commands: several of one verb and one collection make one command.

@@ -22,7 +22,7 @@ class Fields {
  public:
   explicit Fields(const bson_t& doc) : doc_(&doc) {}
 
-  /// False when it is missing or null.
+  /// Returns true; false when it is missing or null.
   bool Get(const std::string& name, bson_iter_t& iter) const {
     return FindField(*doc_, name, iter) && !BSON_ITER_HOLDS_NULL(&iter);
   }
@@ -110,7 +110,7 @@ milliseconds Since(std::int64_t date, std::int64_t now) noexcept {
   return milliseconds(std::min(time, static_cast<std::uint64_t>(kLongestTimeMs)));
 }
 
-/// A lease that began in the future begins now: the clock went back, or somebody's did.
+/// A lease that began in the future begins now: the clock went back, or another client's did.
 rules::Lease LeaseOf(std::int64_t time, std::int64_t ttl, std::int64_t now) noexcept {
   return {kLookedAt - Since(time, now), milliseconds(ttl)};
 }
@@ -162,7 +162,7 @@ void ReadShares(Fields& fields, const std::string& name, std::int64_t now, Store
   lock.owner = rules::LastToEnd(lock.shares).owner;
 }
 
-/// False: it is not what this library writes, and counts as an entry that is over.
+/// Returns true; false if it is not what this library writes, and counts as an entry that is over.
 bool ReadEntry(const bson_t& doc, std::int64_t now, rules::QueueEntry& entry) {
   Fields fields(doc);
   bson_iter_t id;

@@ -91,7 +91,8 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
   return true;
 }
 
-/// Acquires with one command if the document is free or missing. False: it is neither.
+/// Acquires with one command if the document is free or missing. Returns true; false if it is
+/// neither.
 bool Operations::TakeFree(AcquireOp& op) {
   const bool upsert = CanUpsert(op);
   if (op.request.insert && !upsert && !EnsureExists(op)) return true;
@@ -105,7 +106,7 @@ bool Operations::TakeFree(AcquireOp& op) {
 }
 
 /// Creates the document, free, for a grant that modifiers cannot express: other clients may lock,
-/// write or erase it before this operation does. False: the operation is settled.
+/// write or erase it before this operation does. Returns true; false if the operation is settled.
 bool Operations::EnsureExists(AcquireOp& op) {
   const Uuid& born = op.request.grant.lock_id;
   Update update(*op.collection);
@@ -123,7 +124,8 @@ bool Operations::EnsureExists(AcquireOp& op) {
   return true;
 }
 
-/// Takes over a lock whose lease, or min_hold, is over. False: another client was faster.
+/// Takes over a lock whose lease, or min_hold, is over. Returns true; false if another client was
+/// faster.
 bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
   Reply reply;
   FindAndModify(*op.collection, op.key, StatementOf(op, &seen, {}), Doc::Of("new", true), reply);
@@ -131,7 +133,8 @@ bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
   return Granted(op, reply, false, seen.HasLockId());
 }
 
-/// `inserted`: the command that granted the lock made the document too. False: nothing matched.
+/// `inserted`: the command that granted the lock made the document too. Returns true; false if
+/// nothing matched.
 bool Operations::Granted(AcquireOp& op, const Reply& reply, bool inserted, bool took_over) {
   bson_t value;
   if (!reply.Document("value", value)) return false;

@@ -192,7 +192,7 @@ void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
   }
 }
 
-/// False: the outcome is unknown; `reply` says why.
+/// Returns true; false if the outcome is unknown: `reply` says why.
 bool Batch::LookAt(Statements& statements, Operations::Sees sees, Reply& reply) {
   std::vector<const Key*> keys;
   Array mine;

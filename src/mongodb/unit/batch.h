@@ -25,7 +25,7 @@ class Batch {
  private:
   struct Sight {
     StoredLock lock;
-    Body body;  ///< Of a document whose lock an acquire of this batch has got.
+    Body body;  ///< The document's, if an acquire of this batch has got its lock.
   };
   /// A statement, and its outcome.
   struct Statement : mongodb::Statement {
@@ -36,7 +36,7 @@ class Batch {
   using Statements = std::vector<Statement>;
 
   [[nodiscard]] bool NeedsOwnCommand(const rules::PlainOp& plain) const;
-  /// False: the operation is settled, for its body cannot be put into BSON.
+  /// Returns true; false if the operation is settled, because its body cannot be put into BSON.
   [[nodiscard]] bool Build(Statement& statement) const;
   static void SettleDone(Statement& statement, bool created);
   static void SettleAcquire(const Statement& statement, bool created);

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 
 /// The server decides, by filters, as for single writes. So a transaction is one command for writes
 /// of one kind to one collection, and the commit: while it is open it keeps others away. Only if
-/// something does not match is a look needed, which it takes outside.
+/// something does not match, it reads the documents, outside of the transaction.
 class Committer {
  public:
   Committer(Server& server, CommitOp& commit, std::vector<std::size_t> order, Deadline deadline)
@@ -59,7 +59,7 @@ class Committer {
   struct Write {
     std::optional<StoredLock> seen;
     Doc statement;
-    Uuid born{};  ///< Of the document that it makes.
+    Uuid born{};  ///< The incarnation of the document that it makes.
   };
 
   /// One that finds its version, or might match what is not its own.
@@ -93,13 +93,14 @@ class Committer {
     }
   }
 
-  /// False: one was refused.
+  /// Returns true; false if one was refused.
   bool Refuse(const StoreOp& op) noexcept {
     locking::KeepOnly(op, commit_);
     return false;
   }
 
-  /// Looks at all documents. A majority confirms what they show. False: one was refused.
+  /// Looks at all documents. A majority confirms what they show. Returns true; false if one was
+  /// refused.
   bool Look() {
     Operations operations(server_, pool_, deadline_);
     const auto is_other = [&](std::size_t a, std::size_t b) {
@@ -175,7 +176,7 @@ class Committer {
     write.statement = StatementOf(held, ReleaseToOf(held, met), seen);
   }
 
-  /// Sends the statements in the order of the operations. False: one was refused.
+  /// Sends the statements in the order of the operations. Returns true; false if one was refused.
   bool SendAll(ServerTransaction& transaction) {
     for (std::size_t first = 0; first < writes_.size();) {
       const std::size_t last = EndOfCommand(first);
@@ -210,7 +211,7 @@ class Committer {
     for (std::size_t i = first; i < last; ++i) {
       if (!reply.HasOwnError(i - first)) continue;
       const CommandResult& own = reply.Of(i - first);
-      // An insert of a document that exists: a look tells its version.
+      // An insert of a document that exists: a read shows its version.
       const bool passes = own.outcome == Outcome::kNotSent || own.outcome == Outcome::kDoubt;
       if (passes || !Operations::Settled(*commit_.ops[i], own)) throw locking::Raced();
       return Refuse(*commit_.ops[i]);

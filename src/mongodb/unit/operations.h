@@ -47,10 +47,10 @@ class Operations {
   /// after how many attempts.
   void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
   /// Renewals, all of one collection, one ttl and one mode, in one command. If some matched
-  /// nothing, a look says which are lost, and the others are sent again.
+  /// nothing, a read shows which are lost, and the others are sent again.
   void Renew(std::span<RenewOp* const> ops);
   /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
-  /// or expired. False: there is none, or the operation is settled otherwise.
+  /// or expired. Returns true; false if there is none, or the operation is settled otherwise.
   bool AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key);
 
   /// A document as it is on the primary.
@@ -93,7 +93,8 @@ class Operations {
   void Write(Doc& command, Reply& reply);
   /// Sends a command that reads, bounded.
   void Read(Doc& command, Reply& reply);
-  /// Ends a cursor with what did not fit into an answer. False: there was no answer.
+  /// Ends a cursor with what did not fit into an answer. Returns true; false if there was no
+  /// answer.
   bool Forget(const Collection& collection, std::int64_t cursor);
 
   /// See Settled below.
@@ -122,7 +123,8 @@ class Operations {
   bool TryReleaseShare(WriteOp& op, ReleaseTo to);
 
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
-  /// Sends one command of renewals. False: a document blocks it, and it has others too.
+  /// Sends one command of renewals. Returns true; false if a document blocks it, and it has others
+  /// too.
   using RenewalSender =
       std::function<bool(std::span<RenewOp* const> ops, std::chrono::milliseconds limit)>;
   /// Goes around documents that foreign open transactions have changed: one of them stops the whole
@@ -151,7 +153,7 @@ class Operations {
   Server& server_;
   Pool& pool_;
   Deadline deadline_;
-  Deadline end_;  ///< Of the call; `deadline_` may be that of a part of it.
+  Deadline end_;  ///< The call's deadline; `deadline_` may be that of a part of it.
 };
 
 /// What the server said of a command of a single statement.

@@ -17,7 +17,8 @@ void Done(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   op.status = OpStatus::kDone;
 }
 
-/// Reads the document that a turn has met. False: it met none, or its lock is malformed.
+/// Reads the document that a turn has met. Returns true; false if it met none, or its lock is
+/// malformed.
 bool ReadMet(const Reply& reply, const Collection& collection, bson_t& value, bson_t& doc,
              StoredLock& lock) {
   bson_iter_t now;
@@ -33,7 +34,7 @@ bool ReadMet(const Reply& reply, const Collection& collection, bson_t& value, bs
 
 /// Executes an attempt that may leave an entry, or meets a queue. One command tells the outcome, if
 /// the document is there; or two, if a queue was likely and no other client has the lock after all.
-/// False: the document is not there, or its lock fields are malformed.
+/// Returns true; false if the document is not there, or its lock fields are malformed.
 bool Operations::TakeTurn(AcquireOp& op) {
   if (op.request.grant.mode == LockMode::kShared)
     return TakeTurn(op, ShareTurn(op, server_.instance()));
@@ -44,7 +45,7 @@ bool Operations::TakeTurn(AcquireOp& op) {
     if (op.request.grant.queue_for.count() == 0) return false;
   }
   const bool told = TakeTurn(op, Turn(op, server_.instance()));
-  // The entry stands, and may be granted the lock: whoever gives up has to leave it.
+  // The entry stands, and may be granted the lock: a waiter that gives up has to leave it.
   if (entered && (op.status == OpStatus::kFailed || op.request.grant.queue_for.count() == 0)) {
     op.Doubt(op.detail ? op.detail->message : "the turn has no room in the document");
     return true;
@@ -52,8 +53,8 @@ bool Operations::TakeTurn(AcquireOp& op) {
   return told;
 }
 
-/// Sends a turn's statement. False: it has no answer, and the operation is settled; or there is no
-/// room for an entry, so that the waiter polls.
+/// Sends a turn's statement. Returns true; false if it has no answer, and the operation is settled;
+/// or there is no room for an entry, so that the waiter polls.
 bool Operations::SendTurn(AcquireOp& op, const Doc& statement, const Doc& projection,
                           Reply& reply) {
   // The document as it was: what the command made of it follows.
@@ -102,7 +103,7 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
 }
 
 /// The server has granted this attempt nothing: it holds the lock already, is busy, or is refused.
-/// False: the rules say otherwise, and another attempt is to be made.
+/// Returns true; false if the rules say otherwise, and another attempt follows.
 bool Operations::ReportTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   const bool holds = rules::HoldsAlready(op, before, kLookedAt);
   if (holds) Done(op, before, doc);
@@ -115,7 +116,7 @@ bool Operations::ReportTurn(AcquireOp& op, const StoredLock& before, const bson_
 }
 
 /// Reads the document of a grant of which the change stream told, but not all: the document is
-/// large, say. False: it does not show the grant, or not any more.
+/// large, say. Returns true; false if it does not show the grant, or not any more.
 bool Operations::ReadGrant(AcquireOp& op) {
   Reply reply;
   Look(

@@ -122,7 +122,7 @@ bool Operations::RenewByOne(std::span<RenewOp* const> ops, milliseconds limit) {
   return true;
 }
 
-/// False: a document blocks the command, which has others too.
+/// Returns true; false if a document blocks the command, which has others too.
 bool Operations::RenewByStatement(std::span<RenewOp* const> ops, milliseconds limit) {
   const std::vector<Sharers> groups = ByStatement(ops);
   Array statements;

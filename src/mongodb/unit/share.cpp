@@ -39,8 +39,8 @@ void Operations::AcquireShare(AcquireOp& op) {
   BusyWithOthers(op);
 }
 
-/// One command for a document that is there. False: there is none, or it cannot be shared now, or
-/// there is a queue.
+/// One command for a document that is there. Returns true; false if there is none, or it cannot be
+/// shared now, or there is a queue.
 bool Operations::TryShare(AcquireOp& op) {
   const Collection& collection = *op.collection;
   Doc filter = SoundLockFilter(op);
@@ -68,8 +68,8 @@ bool Operations::GrantedShare(AcquireOp& op, const Reply& reply) {
 }
 
 /// One command for a document that is missing. The server takes no expressions in the filter of an
-/// upsert; so this asks for a document of an incarnation that nobody has, and makes it. False:
-/// somebody was faster.
+/// upsert; so this asks for a document of an incarnation that none has, and makes it. Returns true;
+/// false if another client was faster.
 bool Operations::MakeShared(AcquireOp& op) {
   const LockFieldNames& names = op.collection->fields();
   const Uuid& born = op.request.grant.lock_id;
@@ -104,7 +104,7 @@ void Operations::ReleaseShare(WriteOp& op) {
   TryReleaseShare(op, ReleaseTo::kFirst);
 }
 
-/// False: nothing matched.
+/// Returns true; false if nothing matched.
 bool Operations::TryReleaseShare(WriteOp& op, ReleaseTo to) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();

@@ -154,7 +154,7 @@ Connection::~Connection() {
 
 void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
   const platform::PlainNumbers english;  // what libpq says is known in English only
-  // Of two values of one name the later one counts, those of the URL among them; an empty one does
+  // The later one of two values of one name counts, those of the URL among them; an empty one does
   // not.
   const std::array names{"sslmode",
                          "sslpassword",

@@ -46,7 +46,7 @@ inline constexpr std::string_view kDurableCommit =
     "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
     " ELSE current_setting('synchronous_commit') END";
 
-/// So long a statement waits for a lock of another client (once for each such lock). A unit that
+/// How long a statement waits for a lock of another client (once for each such lock). A unit that
 /// may wait for longer is run again.
 inline constexpr std::chrono::milliseconds kLockWait{250};
 /// An expression, the same as a value for lock_timeout.
@@ -65,7 +65,7 @@ std::int64_t RandomNumber();
 /// answers up.
 ///
 /// A pooler may give each transaction another session, which other clients use before and after:
-/// see ShareSessions. Nothing is prepared in it then, and nothing set but for one transaction.
+/// see ShareSessions. Nothing is prepared in it then, and nothing set beyond one transaction.
 class Connection {
  public:
   /// Tries the hosts in turn from `first_host` on, each for its share of the time. @throws Loss,
@@ -207,11 +207,11 @@ class Connection {
   Answers RunUnproved(Deadline deadline);
   std::vector<Result> Proved(Answers answers);
   void Sync();
-  /// False: it would have to wait.
+  /// Returns true; false if it would have to wait.
   bool Flush();
   void WaitFor(short events, Deadline deadline);
   Result Next(Deadline deadline);
-  /// Looks at one answer. False: another one to the same follows. @throws Loss
+  /// Reads one answer. Returns true; false if another one to the same follows. @throws Loss
   bool Hear(const Sent& sent, Result result, Answers& answers);
   void HearGood(const Sent& sent, Result result, Answers& answers);
   void HearRefusal(const Sent& sent, const Result& result, Answers& answers);
@@ -230,7 +230,8 @@ class Connection {
   std::int64_t proof_ = RandomNumber();
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;
-  /// Of prepared statements. No other client's are called so: a pooler may mix them up.
+  /// Begins the names of prepared statements. No other client's are called so: a pooler may mix
+  /// them up.
   const std::string prefix_ = "doclock_" + ToText(NewUuid()) + "_";
   std::size_t names_ = 0;
 };

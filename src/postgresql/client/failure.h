@@ -22,11 +22,11 @@ struct Refusal : std::exception {
   std::string state;       ///< SQLSTATE.
   std::string constraint;  ///< The constraint or index that refused, if one did.
   std::string lacking;     ///< What the role may not do, in the server's words, which name a table.
-  std::size_t place = 0;   ///< Of the statement, as Connection::Send told it.
+  std::size_t place = 0;   ///< The statement's number, as Connection::Send gave it.
 
   /// Did another client's transaction come first? (A failed serialization, a deadlock.)
   [[nodiscard]] bool IsRace() const noexcept { return state == "40001" || state == "40P01"; }
-  /// Did another client's transaction keep a row, or a value of an index, for too long?
+  /// Whether another client's transaction locked a row, or a value of an index, for too long.
   [[nodiscard]] bool IsKept() const noexcept { return state == "55P03"; }
   /// Is there no such function, or none for this server or this role?
   [[nodiscard]] bool TellsOfNothing() const noexcept {

@@ -73,7 +73,8 @@ class Pool {
   /// What `get` gives, which is called again if it gives one to an old server.
   template <class Get>
   std::unique_ptr<Connection> OfNewest(Deadline deadline, const Get& get);
-  /// Tells it the server's epoch, if that can be known. False: another server was promoted over it.
+  /// Tells it the server's epoch, if that can be known. Returns true; false if another server was
+  /// promoted over it.
   /// @throws Loss, Refusal
   bool IsOfNewest(Connection& connection, Deadline deadline);
 

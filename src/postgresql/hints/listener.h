@@ -19,7 +19,7 @@ namespace doclock::postgresql {
 
 /// What a store tells the others of a lock that became free, or was granted from the queue.
 struct Hint {
-  std::size_t hash = 0;       ///< Of the key.
+  std::size_t hash = 0;       ///< The key's hash.
   std::int64_t instance = 0;  ///< The store whose waiter was granted it; 0: it became free.
 
   [[nodiscard]] std::string ToText() const {
@@ -46,8 +46,8 @@ class WakePipe {
   ~WakePipe();
 
   void Wake() const noexcept;
-  /// Waits for Wake, or for the socket; for the former alone if there is none (-1). False: neither
-  /// came.
+  /// Waits for Wake, or for the socket; for the former alone if there is none (-1). Returns true;
+  /// false if neither came.
   bool Wait(int socket, int milliseconds) const;
 
  private:

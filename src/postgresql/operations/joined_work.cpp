@@ -15,7 +15,7 @@ constexpr const char* kBefore =
     "SELECT pg_current_xact_id()::text, set_config('statement_timeout', $1, true),"
     " set_config('lock_timeout', '0', true)";
 
-/// The same, behind the work, which may have set what the documents are written by.
+/// Sets it again behind the work, which may have set what the documents are written by.
 std::string After() {
   return "SELECT pg_current_xact_id_if_assigned()::text, set_config('synchronous_commit', " +
          std::string(kDurableCommit) + ", true), set_config('lock_timeout', " +

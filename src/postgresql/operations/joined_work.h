@@ -15,7 +15,7 @@ class JoinedWork {
       : connection_(connection), deadline_(deadline) {}
 
   /// Lends `f` the connection, and looks at what it left. @throws what `f` throws; std::logic_error
-  /// if it did what it may not; StoreException. The transaction is not to be committed then.
+  /// if it did what it may not; StoreException. The caller does not commit the transaction then.
   void Run(const std::function<void(PGconn*)>& f);
 
  private:

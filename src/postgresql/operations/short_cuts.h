@@ -16,7 +16,7 @@ const RowUpdate PostgresqlCollection::*UpdateOf(rules::Plain kind) noexcept;
 
 /// An update that decides an operation as the rules would, or finds nothing to do: an exclusive
 /// lock of a document that is free, and the renewal, release, hand-over or checkpoint of one that
-/// its holder has, while nobody waits elsewhere.
+/// its holder has, while no client waits elsewhere.
 struct ShortCut {
   StoreOp* op;
   const RowUpdate* update;

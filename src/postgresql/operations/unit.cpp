@@ -58,7 +58,7 @@ FoundRow RowOf(const Result& result, const Document& document) {
   return row;
 }
 
-/// The same body, not only an equal one?
+/// Whether it is the same body, not only an equal one.
 bool KeepsBody(const Document& document) {
   return document.loaded.entry != nullptr &&
          &document.loaded.entry->body.text() == &document.decision.entry->body.text();

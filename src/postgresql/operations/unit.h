@@ -26,8 +26,8 @@ class PostgresqlUnit final : public locking::Unit {
   ~PostgresqlUnit() override;
 
   /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations
-  /// stay pending. Returns false if another client's transaction kept one of the tables, or the
-  /// document. @param alone there is one operation, and it waits for its document
+  /// stay pending. Returns true; false if another client's transaction has locked one of the
+  /// tables, or the row. @param alone there is one operation, and it waits for its document
   bool CarryOut(std::span<const ShortCut> cuts, bool alone);
 
   TimePoint Now() override;
@@ -59,7 +59,8 @@ class PostgresqlUnit final : public locking::Unit {
   /// @throws Raced if the unit is to wait once more; otherwise locking::Kept
   [[noreturn]] void ThrowKept(std::span<const locking::Document> documents) const;
   void Keep(locking::Document& document, FoundRow&& found);
-  /// Of documents that were not found: are they there, and another transaction keeps them?
+  /// Whether documents that were not found are there, and another transaction has locked their
+  /// rows.
   void MarkBlocked(std::span<locking::Document> documents);
   void Send(const locking::Document& document);
   /// Sends what was queued, and the commit. Asks for these collections (hint_lock) whether another
@@ -76,7 +77,8 @@ class PostgresqlUnit final : public locking::Unit {
   void Tell(std::span<const ShortCut> cuts) noexcept;
   template <class Part, class F>
   void TellEach(std::span<Part> parts, const F& tell) noexcept;
-  /// Tells waiters of this store, and queues what tells others. False: they need not be told.
+  /// Notifies waiters of this store, and queues the notification of others. Returns true; false if
+  /// none is needed.
   bool Tell(Collection& collection, const LockHint& local, const rules::PassedOn& passed_on);
   Pool& pool_;
   const locking::Access access_;

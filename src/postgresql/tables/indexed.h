@@ -10,8 +10,8 @@ namespace doclock::postgresql {
 
 // What an index has of a body, and how the server compares it.
 
-/// Of a value in an index, in bytes of its text. An entry of several has to fit into 2,700, and of
-/// an array it may be four times as long.
+/// The longest value in an index, in bytes of its text. An entry of several has to fit into 2,700,
+/// and of an array it may be four times as long.
 inline constexpr std::size_t kLongestIndexed = 500;
 
 /// Returns a number, a text, a truth value or a date as an index has it.

@@ -16,7 +16,7 @@ constexpr std::size_t kLongestName = 50;
 
 constexpr const char* kWhereKey = " WHERE key_kind = $1 AND key_number = $2 AND key_text = $3";
 
-/// The same in every program.
+/// A number that is equal in every program.
 std::uint64_t Hash(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -163,7 +163,7 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
           table_, WithBody({"mark", "uuid"}),
           "lock_version = " + Raised() + ", lock_id = NULL, lock_released = given.mark",
           ", " + Listens(std::to_string(hint_lock_)))),
-      // Not from before a wait for the row: a renewal may have come between, and was told its time.
+      // Not from before a wait for the row: a renewal may have come between, and got its time.
       checkpoint(HolderUpdate(
           table_, WithBody({"ttl", "int8"}),
           "lock_version = " + Raised() + ", lock_time = clock_timestamp(), lock_ttl = given.ttl")),

@@ -47,22 +47,23 @@ class PostgresqlCollection final : public Collection,
 
  public:
   /// The row of a key: as it stands; locked, when other transactions have ended; locked, or none if
-  /// another transaction keeps it.
+  /// another transaction has locked it.
   const Statement read, lock, lock_free;
   /// Is there a row?
   const Statement exists;
-  /// Of a key, a lock and a body. Writes are refused (Refusal::IsUnwritten) if a trigger has kept
-  /// the row from being written.
+  /// Takes a key, a lock and a body. Writes are refused (Refusal::IsUnwritten) if a trigger has
+  /// kept the row from being written.
   const Statement insert, update;
-  /// Of a key and a lock.
+  /// Takes a key and a lock.
   const Statement update_lock;
   const Statement erase;
-  /// Of a grant: takes the lock if it is free, and nobody waits or is kept out.
+  /// Takes a grant. Locks the document if it is free, and no client waits or is kept out.
   const RowUpdate take_free;
-  /// Of a lock id and a length: renews the lease if it is live.
+  /// Takes a lock id and a length. Renews the lease if it is live.
   const RowUpdate renew;
-  /// Of a lock id, a version (or kAnyVersion), a mark or a length, and a body, or none; then of the
-  /// next grant. Nobody waits elsewhere. The release tells too whether another store wants hints.
+  /// Takes a lock id, a version (or kAnyVersion), a mark or a length, and a body, or none; then the
+  /// next grant. No client waits elsewhere. The release tells too whether another store wants
+  /// hints.
   const RowUpdate release, checkpoint, hand_over;
 };
 

@@ -12,7 +12,7 @@ namespace doclock::postgresql {
 
 /// The key's columns, as all statements name them.
 inline constexpr std::string_view kKeyColumns = "key_kind, key_number, key_text";
-/// What ReadRow reads, but for the body's text, which stands behind it.
+/// What ReadRow reads, except the body's text, which stands behind it.
 inline constexpr std::string_view kReadColumns =
     "key_kind, key_number, key_text, lock_version, lock_id, lock_time, lock_ttl, lock_since,"
     " lock_closed, lock_fence, lock_owner, lock_group, lock_born, lock_released, lock_shares,"

@@ -15,7 +15,7 @@
 namespace doclock::postgresql {
 namespace {
 
-/// Of the tables that this version makes and understands.
+/// The version of the tables that this library makes and understands.
 constexpr const char* kSchemaNumber = "1";
 constexpr int kOldestServer = 140000;
 /// A writer that has not ended keeps the table from CREATE INDEX, which keeps all later writers
