@@ -82,7 +82,9 @@ void Batch::Alone(StoreOp& op) {
   }
   Statements one(1);
   one.front().op = &op;
-  if (Build(one.front())) Send(one.front().verb, std::move(one), Share(4));
+  if (!Build(one.front())) return;
+  const Verb verb = one.front().verb;
+  Send(verb, std::move(one), Share(4));
 }
 
 /// Operations that need more than one statement, or an answer that a statement among others does

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "mongodb/layouts/layout.h"
@@ -17,10 +18,11 @@ using std::chrono::milliseconds;
 /// Renewals in one command.
 constexpr std::size_t kMaxRenewals = 1000;
 
-/// Renewals of one length of lease and one mode. They have connections of their own, and no more
-/// time than lets the next renewal come early enough.
+/// Renewals of one length of lease and one mode, or of another library's locks. They have
+/// connections of their own, and no more time than lets the next renewal come early enough.
 void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
-  const milliseconds ttl = ops.front()->request.ttl;
+  const auto ttl_of = [](const RenewOp* op) { return op->request.ttl; };
+  const milliseconds ttl = ttl_of(*std::ranges::min_element(ops, {}, ttl_of));
   Pool& pool = server.For(Purpose::kRenewals, std::min(ttl / 10, budget));
   for (std::size_t i = 0; i < ops.size(); i += kMaxRenewals) {
     const Deadline deadline = std::chrono::steady_clock::now() + std::min(budget, ttl / 6);
@@ -52,7 +54,12 @@ void RunPlain(Server& server, const ClockWatch& clocks, std::span<const rules::P
     if (LayoutOf(*op.collection) != nullptr && !NeedsNoLook(plain.kind)) continue;
     if (op.kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(op);
-      renewals[{op.collection, renewal.request.ttl, renewal.request.mode}].push_back(&renewal);
+      const auto [ttl, mode] = std::pair(renewal.request.ttl, renewal.request.mode);
+      // Another library's have a statement each.
+      const bool is_theirs = LayoutOf(*op.collection) != nullptr;
+      auto& some = is_theirs ? renewals[{op.collection, milliseconds(0), LockMode::kExclusive}]
+                             : renewals[{op.collection, ttl, mode}];
+      some.push_back(&renewal);
     } else {
       others[op.collection].push_back(plain);
     }
