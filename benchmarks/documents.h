@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "doclock/body.h"
+#include "doclock/document.h"
+#include "doclock/json/uuid.h"
 #include "doclock/json_types.h"
-#include "doclock/uuid_json.h"
 
 namespace doclock::bench {
 

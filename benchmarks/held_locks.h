@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compare.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "documents.h"
 
 namespace doclock::bench {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "doclock/doclock.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb_server.h"
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "doclock/mongodb_pool.h"
+#include "doclock/stores/mongodb.h"
 
 namespace doclock::bench {
 

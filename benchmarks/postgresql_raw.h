@@ -14,7 +14,7 @@
 #include "compare.h"
 #include "delayed_port.h"
 #include "doclock/doclock.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "documents.h"
 
 /// @file

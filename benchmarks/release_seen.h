@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compare.h"
-#include "doclock/clock.h"
+#include "doclock/time.h"
 
 /// @file
 /// One process releases, another one waits: how long the news takes.

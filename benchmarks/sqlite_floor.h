@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "../tests/process/temp_folder.h"
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "documents.h"
 
 namespace doclock::bench {

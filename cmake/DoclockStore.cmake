@@ -13,7 +13,7 @@
 # which is ON or OFF afterwards, and a definition in tests and benchmarks where it is ON; and the target
 # doclock_<name>_client, the database's library, for tests that talk to the database themselves.
 #
-# src/<name>/open_url.h declares how its URLs are opened (OpenMode: doclock/store/opener.h):
+# src/<name>/open_url.h declares how its URLs are opened (OpenMode: doclock/open_store.h):
 #
 #   DOCLOCK_EXPORT std::shared_ptr<Store> Open<Name>Url(std::string_view url, OpenMode mode);
 

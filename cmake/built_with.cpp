@@ -1,6 +1,6 @@
 // What the interface depends on besides doclock's own headers. The build preprocesses this file,
 // and the records become the installed header doclock_built_with.h: see
-// include/doclock/detail/same_build.h. The library has no code of Asio, so Asio's options are the
+// include/doclock/export.h. The library has no code of Asio, so Asio's options are the
 // program's own.
 #include <boost/version.hpp>
 #include <nlohmann/json_fwd.hpp>

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "doclock/doclock.h"
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "doclock/testing/manual_clock.h"
 
 using namespace std::chrono_literals;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "doclock/detail/documents.h"
-#include "doclock/detail/misplaced.h"
+#include "doclock/detail/misuse.h"
 
 namespace doclock {
 

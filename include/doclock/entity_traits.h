@@ -1,19 +1,71 @@
 #pragma once
 
+/// @file
+/// How a C++ type becomes a document, and back; how a verb is given one.
+
+#include <chrono>
 #include <concepts>
+#include <cstdint>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
-#include "doclock/body.h"
-#include "doclock/detail/to_json.h"
-#include "doclock/key.h"
-#include "doclock/lock_fields.h"
+#include "doclock/document.h"
 #include "doclock/options.h"
 
-/// @file
-/// How a C++ type becomes a document, and back.
+namespace doclock {
+
+/// The lock's data that an entity can carry, so that another thread or process can release the lock
+/// with the entity alone. Make it a member, and name that member in `EntityTraits<T>::kLockFields`.
+///
+/// The library fills it when a lock is granted and after each Save, and empties `id` and `time`
+/// when the lock is released. It is not part of T's JSON form, because the store keeps the lock
+/// elsewhere: leave it out of the NLOHMANN_DEFINE_TYPE macro. A member that the macro names is
+/// stored in the body like any other (`doclock/json/lock_fields.h` gives it a form, for messages),
+/// with the id of a lock that is over by then.
+struct LockFields {
+  /// The grant's id; empty means not locked, and a release by value is refused.
+  std::optional<Uuid> id;
+  /// Wall time of the grant; diagnostic only.
+  std::optional<std::chrono::system_clock::time_point> time;
+  /// The document's version after the last grant or write this entity knows of.
+  std::int64_t version = 0;
+  /// Compares all three.
+  friend bool operator==(const LockFields&, const LockFields&) = default;
+};
+
+}  // namespace doclock
+
+namespace doclock::detail {
+
+/// Returns a value's JSON form. (The constructor of nlohmann::json leaks what was converted before
+/// `to_json` threw, before version 3.11.3.) Out of memory, what was converted is leaked all the
+/// same: a tree that could not allocate says that it is an object, and has none to destroy.
+template <class T>
+nlohmann::json ToJson(const T& value) {
+  using Json = nlohmann::json;
+  union Tree {
+    Tree() noexcept : json() {}
+    ~Tree() {}
+    Json json;
+  } tree;
+  try {
+    nlohmann::adl_serializer<T>::to_json(tree.json, value);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    tree.json.~Json();
+    throw;
+  }
+  Json made = std::move(tree.json);
+  tree.json.~Json();
+  return made;
+}
+
+}  // namespace doclock::detail
 
 namespace doclock {
 
@@ -221,4 +273,45 @@ class KeyArg {
 };
 
 }  // namespace detail
+
+/// The document that a verb of LockingRepository is about. It is made of what a caller passes:
+///
+/// ```cpp
+/// orders.Lock("42");                // a key: the document must exist
+/// orders.Lock(Order{"42"});         // an entity that knows its key: creates what is missing
+/// notes.Lock({"42", Note{"new"}});  // a key and an entity: the same for a T without a key
+/// ```
+///
+/// A stored body always wins over the entity. Where T knows its key, a key that differs from it is
+/// std::invalid_argument.
+///
+/// An argument, not to be kept: it refers to the entity.
+template <class T>
+class Target {
+ public:
+  /// A key: what EntityTraits<T>::GetKey returns, or a Key. @throws std::invalid_argument as Key
+  /// does
+  template <class A>
+    requires(!std::same_as<std::remove_cvref_t<A>, Target> &&
+             !std::same_as<std::remove_cvref_t<A>, T>)
+  Target(A&& key)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      : key_(detail::KeyArg<T>(std::forward<A>(key)).Take()) {}
+  /// An entity that knows its key.
+  template <std::same_as<T> E>
+  Target(const E& entity)  // NOLINT(google-explicit-constructor)
+      : key_(detail::KeyOf(entity)), entity_(&entity) {}
+  /// A key and an entity.
+  template <std::same_as<T> E>
+  Target(detail::KeyArg<T> key, const E& entity) : key_(std::move(key).Take()), entity_(&entity) {}
+
+  /// Returns the key.
+  [[nodiscard]] const Key& key() const noexcept { return key_; }
+  /// Returns the entity; null: only a key was passed.
+  [[nodiscard]] const T* entity() const noexcept { return entity_; }
+
+ private:
+  Key key_;
+  const T* entity_ = nullptr;
+};
+
 }  // namespace doclock

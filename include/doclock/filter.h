@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "doclock/document.h"
 #include "doclock/export.h"
-#include "doclock/key.h"
 
 namespace doclock {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/detail/operations.h"
-#include "doclock/lock_options.h"
+#include "doclock/detail/async.h"
+#include "doclock/options.h"
 
 /// @file
 /// LockAll: documents of several repositories, and named locks, all locked or none.

@@ -13,13 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/detail/callable.h"
+#include "doclock/detail/misuse.h"
 #include "doclock/held_lock.h"
 #include "doclock/lock_admin.h"
 #include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
-#include "doclock/named_mutex.h"
-#include "doclock/shared_named_mutex.h"
 
 namespace doclock {
 

@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "doclock/async_repository.h"
-#include "doclock/detail/callable.h"
 #include "doclock/detail/documents.h"
-#include "doclock/detail/misplaced.h"
+#include "doclock/detail/misuse.h"
+#include "doclock/entity_traits.h"
 #include "doclock/lock_admin.h"
 #include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
 #include "doclock/locked.h"
-#include "doclock/snapshot.h"
-#include "doclock/target.h"
 
 namespace doclock {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <doclock/store/opener.h>
+#include <doclock/open_store.h>
 #include <doclock/store/record_store.h>
 
 #include <chrono>

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "doclock/lock_options.h"
+#include "doclock/options.h"
 
 namespace order_saga {
 namespace {

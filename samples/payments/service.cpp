@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "doclock/binary.h"
+#include "doclock/json/bson.h"
 
 using namespace std::chrono_literals;
 using doclock::Disposition;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doclock/export.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock {
 

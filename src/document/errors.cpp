@@ -1,6 +1,6 @@
 #include "doclock/errors.h"
 
-#include "doclock/store/raced.h"
+#include "doclock/store/record_store.h"
 
 #include <array>
 #include <cstddef>

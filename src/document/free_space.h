@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "doclock/store/finding.h"
+#include "doclock/store/store.h"
 
 namespace doclock::detail {
 

@@ -1,7 +1,7 @@
-#include "doclock/clock.h"
+#include "doclock/lock_manager.h"
 #include "doclock/observer.h"
-#include "doclock/runtime.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
+#include "doclock/time.h"
 
 // The interfaces that users and stores implement. Their destructors stand here so that each has one
 // vtable, in this library, and dynamic_cast works across shared libraries.

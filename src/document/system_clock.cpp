@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "doclock/clock.h"
+#include "doclock/time.h"
 
 namespace doclock {
 namespace {

@@ -10,7 +10,7 @@
 #include <shared_mutex>
 #include <thread>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "platform/fork_generation.h"
 
 namespace doclock {

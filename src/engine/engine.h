@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include "doclock/detail/engine.h"
+#include "doclock/lock_manager.h"
 #include "doclock/options.h"
-#include "doclock/runtime.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "engine/calls/store_calls.h"
 #include "engine/leases/lease_book.h"
 #include "engine/waiting/wait_table.h"

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "doclock/detail/facade.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 #include "engine/calls/failure.h"
 #include "engine/engine.h"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "doclock/detail/update.h"
+#include "doclock/update.h"
 #include "document/json/same_json.h"
 #include "engine/calls/failure.h"
 #include "engine/engine.h"

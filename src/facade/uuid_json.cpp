@@ -1,4 +1,4 @@
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 
 #include <boost/uuid/string_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>

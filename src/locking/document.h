@@ -7,13 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "doclock/body.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
 #include "doclock/export.h"
-#include "doclock/store/collection.h"
-#include "doclock/store/lock_hint.h"
-#include "doclock/store/operation.h"
 #include "doclock/store/operations.h"
+#include "doclock/store/store.h"
 #include "rules/lock_state.h"
 
 namespace doclock::locking {

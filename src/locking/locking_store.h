@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "doclock/export.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "document/collection.h"
 #include "locking/database.h"
 

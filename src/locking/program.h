@@ -11,7 +11,7 @@
 
 #include "doclock/errors.h"
 #include "doclock/export.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "locking/database.h"
 
 /// @file

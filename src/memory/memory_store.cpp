@@ -1,4 +1,4 @@
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 
 #include <algorithm>
 #include <memory>

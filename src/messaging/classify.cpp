@@ -1,10 +1,9 @@
-#include "doclock/classify.h"
+#include "doclock/errors.h"
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "doclock/errors.h"
-#include "doclock/inbox.h"
+#include "doclock/messages.h"
 
 namespace doclock {
 namespace {

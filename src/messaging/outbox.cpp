@@ -1,4 +1,4 @@
-#include "doclock/outbox.h"
+#include "doclock/messages.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "doclock/body.h"
-#include "doclock/classify.h"
+#include "doclock/document.h"
+#include "doclock/errors.h"
 #include "document/json/bson_size.h"
 #include "document/values/key_member.h"
 #include "messaging/retry.h"

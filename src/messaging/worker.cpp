@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "doclock/classify.h"
+#include "doclock/errors.h"
 #include "messaging/retry.h"
 
 namespace doclock {

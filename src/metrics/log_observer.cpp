@@ -1,4 +1,4 @@
-#include "doclock/log_observer.h"
+#include "doclock/observer.h"
 
 #include <array>
 #include <charconv>

@@ -3,7 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "doclock/mongodb_transaction.h"
+#include "doclock/stores/mongodb.h"
+#include "doclock/transaction.h"
 
 namespace doclock {
 

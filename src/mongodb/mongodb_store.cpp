@@ -5,8 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "doclock/mongodb_pool.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "locking/locking_store.h"
 #include "locking/program.h"
 #include "mongodb/admin/admin.h"

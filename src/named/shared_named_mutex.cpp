@@ -1,4 +1,4 @@
-#include "doclock/shared_named_mutex.h"
+#include "doclock/held_lock.h"
 
 #include <utility>
 

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <variant>
 
-#include "doclock/detail/floor_to.h"
 #include "doclock/lock_admin.h"
+#include "doclock/time.h"
 
 namespace doclock {
 namespace named {

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <string>
 
-#include "doclock/lock_status.h"
-#include "doclock/store.h"
+#include "doclock/lock_admin.h"
+#include "doclock/store/store.h"
 
 namespace doclock::named {
 

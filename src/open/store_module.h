@@ -4,9 +4,9 @@
 #include <optional>
 #include <string_view>
 
-#include "doclock/duration.h"
 #include "doclock/export.h"
-#include "doclock/store/opener.h"
+#include "doclock/open_store.h"
+#include "doclock/time.h"
 
 namespace doclock {
 

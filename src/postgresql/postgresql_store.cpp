@@ -1,4 +1,4 @@
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 
 #include <algorithm>
 #include <utility>

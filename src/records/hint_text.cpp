@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 
 namespace doclock::records {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "doclock/export.h"
-#include "doclock/store/lock_hint.h"
+#include "doclock/store/store.h"
 
 namespace doclock::records {
 

@@ -1,8 +1,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "doclock/json/uuid.h"
 #include "doclock/store/record_store.h"
-#include "doclock/uuid_json.h"
 
 namespace doclock {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 #include "rules/rules.h"
 
 namespace doclock::records {

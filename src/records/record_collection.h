@@ -3,7 +3,7 @@
 #include <atomic>
 #include <memory>
 
-#include "doclock/store/collection.h"
+#include "doclock/store/operations.h"
 #include "document/watchers.h"
 
 namespace doclock::records {

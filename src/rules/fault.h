@@ -1,6 +1,6 @@
 #pragma once
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock {
 

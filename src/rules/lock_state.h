@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "doclock/clock.h"
 #include "doclock/export.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
+#include "doclock/time.h"
 
 /// The lock core: the rules of a lock, once for every store. Pure functions: no clock, no I/O, no
 /// threads, no randomness. A store loads a LockState, lets a rule decide, and

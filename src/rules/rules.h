@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "doclock/export.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "rules/lock_state.h"
 
 namespace doclock::rules {

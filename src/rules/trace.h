@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "doclock/export.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock {
 

@@ -10,7 +10,7 @@
 
 #include "doclock/export.h"
 #include "doclock/filter.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "document/json/row_filter.h"
 
 namespace doclock::sql {

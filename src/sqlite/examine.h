@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/tables/lock_reader.h"
 

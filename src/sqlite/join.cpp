@@ -3,7 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "doclock/sqlite_transaction.h"
+#include "doclock/stores/sqlite.h"
+#include "doclock/transaction.h"
 
 namespace doclock {
 namespace {

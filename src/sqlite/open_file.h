@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "doclock/errors.h"
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/file_set.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "doclock/export.h"
-#include "doclock/store/opener.h"
+#include "doclock/open_store.h"
 
 namespace doclock {
 

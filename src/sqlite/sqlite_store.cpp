@@ -1,4 +1,4 @@
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 
 namespace doclock {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "doclock/store/raced.h"
+#include "doclock/store/record_store.h"
 #include "platform/standard_numbers.h"
 
 namespace doclock::sqlite {

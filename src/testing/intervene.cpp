@@ -1,4 +1,4 @@
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 
 #include <array>
 #include <chrono>

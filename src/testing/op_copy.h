@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock::testing {
 

@@ -11,7 +11,7 @@
 
 #include "allocation/failing_new.h"
 #include "doclock/doclock.h"
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "doclock/testing/faulty_store.h"
 #include "doclock/testing/manual_clock.h"
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "allocation/failing_new.h"
-#include "doclock/memory_store.h"
-#include "doclock/uuid.h"
+#include "doclock/document.h"
+#include "doclock/open_store.h"
 
 namespace doclock::allocation_test {
 namespace {

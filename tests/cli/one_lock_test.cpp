@@ -3,10 +3,10 @@
 
 #include "cli/harness.h"
 #include "doclock/json/lock_fields.h"
+#include "doclock/json/uuid.h"
 #include "doclock/lock_provider.h"
 #include "doclock/locking_repository.h"
-#include "doclock/sqlite_store.h"
-#include "doclock/uuid_json.h"
+#include "doclock/stores/sqlite.h"
 
 namespace doclock::cli_test {
 namespace {

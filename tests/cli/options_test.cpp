@@ -38,9 +38,10 @@ TEST_P(BadLineTest, EndsWith64AndOneLineThatNamesWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     Lines, BadLineTest,
     ::testing::Values(
-        BadLine{{},
-                "run, get, put, edit, delete, collections, list, export, import, outbox, work, status, "
-                "top, renew, release, purge, break, doctor"},
+        BadLine{
+            {},
+            "run, get, put, edit, delete, collections, list, export, import, outbox, work, status, "
+            "top, renew, release, purge, break, doctor"},
         BadLine{{"stauts"}, "'stauts' is not a command; the commands are run, get"},
         BadLine{{"frobnicate"}, "'frobnicate' is not a command"}, BadLine{{""}, "not a command"},
         BadLine{{"--json"}, "there is no command"}, BadLine{{"--store"}, "--store"},

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/harness.h"
-#include "doclock/outbox.h"
-#include "doclock/sqlite_store.h"
+#include "doclock/messages.h"
+#include "doclock/stores/sqlite.h"
 
 namespace doclock::cli_test {
 namespace {

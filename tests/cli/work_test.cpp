@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/harness.h"
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "doclock/worker.h"
 
 namespace doclock::cli_test {

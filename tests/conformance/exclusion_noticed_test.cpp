@@ -9,7 +9,7 @@
 #include "conformance/map_records.h"
 #include "conformance/racy_store.h"
 #include "conformance/suite/exclusion/checks.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock::conformance {
 namespace {

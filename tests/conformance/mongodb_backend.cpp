@@ -2,7 +2,7 @@
 
 #include "conformance/mongodb_backend.h"
 
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/open_url.h"
 #include "mongodb/support/raw_server.h"
 

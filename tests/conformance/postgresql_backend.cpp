@@ -4,8 +4,8 @@
 
 #include <variant>
 
-#include "doclock/postgresql_store.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/open_url.h"
 #include "postgresql/support/raw_server.h"
 

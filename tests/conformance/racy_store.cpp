@@ -5,7 +5,6 @@
 
 #include "conformance/map_records.h"
 #include "doclock/testing/faulty_store.h"
-#include "doclock/testing/intervene.h"
 
 namespace doclock::conformance {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock::conformance {
 

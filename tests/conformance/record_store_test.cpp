@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "conformance/map_records.h"
-#include "doclock/store.h"
 #include "doclock/store/record_store.h"
+#include "doclock/store/store.h"
 #include "records/hint_text.h"
 
 namespace doclock::conformance {

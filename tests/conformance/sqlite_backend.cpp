@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "process/temp_folder.h"
 #include "sqlite/support/raw_database.h"
 

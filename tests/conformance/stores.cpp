@@ -9,7 +9,7 @@
 #ifdef DOCLOCK_WITH_POSTGRESQL
 #include "conformance/postgresql_backend.h"
 #endif
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 
 namespace doclock::conformance {
 namespace {

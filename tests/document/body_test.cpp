@@ -1,4 +1,4 @@
-#include "doclock/body.h"
+#include "doclock/document.h"
 
 #include <gtest/gtest.h>
 

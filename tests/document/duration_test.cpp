@@ -1,8 +1,8 @@
-#include "doclock/duration.h"
+#include "doclock/time.h"
 
 #include <gtest/gtest.h>
 
-#include "doclock/named_mutex.h"
+#include "doclock/held_lock.h"
 
 namespace doclock {
 namespace {

@@ -1,5 +1,5 @@
 #include "doclock/filter.h"
-#include "doclock/body.h"
+#include "doclock/document.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "doclock/errors.h"
-#include "doclock/memory_store.h"
 
 namespace doclock {
 namespace {

@@ -3,11 +3,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "doclock/binary.h"
-#include "doclock/date.h"
-#include "doclock/decimal128.h"
 #include "doclock/filter.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/bson.h"
+#include "doclock/json/uuid.h"
+#include "doclock/time.h"
 
 namespace doclock {
 namespace {

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "doclock/memory_store.h"
-#include "doclock/store.h"
+#include "doclock/open_store.h"
+#include "doclock/store/store.h"
 
 namespace doclock {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "doclock/testing/faulty_store.h"
 #include "engine/runtime/hooked_runtime.h"
 

@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
-#include "doclock/body.h"
 #include "doclock/detail/engine.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
 #include "document/json/same_json.h"
 #include "fuzz/support/fuzz.h"

@@ -8,12 +8,11 @@
 #include <optional>
 #include <stdexcept>
 
-#include "doclock/binary.h"
-#include "doclock/body.h"
-#include "doclock/date.h"
-#include "doclock/decimal128.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
 #include "doclock/filter.h"
+#include "doclock/json/bson.h"
+#include "doclock/time.h"
 #include "document/json/same_json.h"
 #include "document/json/typed_value.h"
 #include "document/values/base64.h"

@@ -9,14 +9,14 @@
 #include <memory>
 #include <stdexcept>
 
-#include "doclock/body.h"
 #include "doclock/detail/engine.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "document/json/same_json.h"
 #include "fuzz/support/fuzz.h"
 #ifdef DOCLOCK_WITH_SQLITE
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "process/temp_folder.h"
 #endif
 #ifdef DOCLOCK_WITH_MONGODB

@@ -5,7 +5,7 @@
 // An input that begins with '{' or '[' is a body. Any other has the columns of a row in their
 // order: a byte, which is 255 for NULL and else the length, and then so many bytes.
 
-#include "doclock/body.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
 #include "fuzz/support/fuzz.h"
 #include "fuzz/support/rules.h"

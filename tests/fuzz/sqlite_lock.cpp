@@ -10,7 +10,7 @@
 #include <map>
 
 #include "doclock/errors.h"
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "fuzz/support/fuzz.h"
 #include "process/temp_folder.h"
 #include "sqlite/support/client.h"

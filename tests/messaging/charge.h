@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "doclock/work.h"
+#include "doclock/worker.h"
 
 namespace doclock::test {
 

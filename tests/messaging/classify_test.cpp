@@ -1,4 +1,4 @@
-#include "doclock/classify.h"
+#include "doclock/errors.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "doclock/errors.h"
-#include "doclock/inbox.h"
+#include "doclock/messages.h"
 
 namespace doclock {
 namespace {

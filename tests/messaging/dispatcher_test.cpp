@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "doclock/outbox.h"
+#include "doclock/messages.h"
 #include "process/eventually.h"
 #include "repository/support/harness.h"
 

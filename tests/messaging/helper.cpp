@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "doclock/outbox.h"
-#include "doclock/sqlite_store.h"
+#include "doclock/messages.h"
+#include "doclock/stores/sqlite.h"
 #include "doclock/worker.h"
 #include "messaging/charge.h"
 

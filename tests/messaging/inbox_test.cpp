@@ -1,4 +1,4 @@
-#include "doclock/inbox.h"
+#include "doclock/messages.h"
 
 #include <gtest/gtest.h>
 

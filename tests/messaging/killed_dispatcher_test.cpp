@@ -3,8 +3,8 @@
 #include <chrono>
 #include <string>
 
-#include "doclock/outbox.h"
-#include "doclock/sqlite_store.h"
+#include "doclock/messages.h"
+#include "doclock/stores/sqlite.h"
 #include "process/child.h"
 #include "process/eventually.h"
 #include "process/temp_folder.h"

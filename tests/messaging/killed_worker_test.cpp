@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "doclock/worker.h"
 #include "messaging/charge.h"
 #include "process/child.h"

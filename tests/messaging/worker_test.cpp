@@ -12,13 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "doclock/inbox.h"
-#include "doclock/outbox.h"
+#include "doclock/messages.h"
 #include "process/eventually.h"
 #include "repository/support/harness.h"
 
 #ifdef DOCLOCK_WITH_SQLITE
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "process/temp_folder.h"
 #endif
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "doclock/lock_provider.h"
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "repository/support/fixtures.h"
 
 namespace doclock::named {

@@ -3,7 +3,7 @@
 #include <boost/uuid/uuid_io.hpp>
 
 #include "doclock/locking_repository.h"
-#include "doclock/log_observer.h"
+#include "doclock/observer.h"
 #include "named/harness.h"
 
 namespace doclock::named {

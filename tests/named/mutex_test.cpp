@@ -1,4 +1,4 @@
-#include "doclock/named_mutex.h"
+#include "doclock/held_lock.h"
 
 #include <functional>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "doclock/prometheus_observer.h"
+#include "doclock/observer.h"
 #include "named/harness.h"
 
 namespace doclock::named {

@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 #include "named/harness.h"
 
 namespace doclock::named {

@@ -2,7 +2,7 @@
 
 #include <doclock/lock_manager.h>
 #include <doclock/locking_repository.h>
-#include <doclock/memory_store.h>
+#include <doclock/open_store.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 
 #include <doclock/lock_manager.h>
 #include <doclock/locking_repository.h>
-#include <doclock/mongodb_store.h>
+#include <doclock/stores/mongodb.h>
 
 #include <exception>
 #include <iostream>

@@ -1,7 +1,7 @@
 // A unit test of an application that uses the installed doclock::testing.
 
 #include <doclock/doclock.h>
-#include <doclock/testing/intervene.h>
+#include <doclock/testing/faulty_store.h>
 #include <doclock/testing/manual_clock.h>
 
 #include <chrono>

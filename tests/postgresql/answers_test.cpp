@@ -15,8 +15,7 @@
 
 #include "conformance/suite/client.h"
 #include "doclock/doclock.h"
-#include "doclock/postgresql_store.h"
-#include "doclock/postgresql_transaction.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/support/proxy.h"
 #include "postgresql/support/raw_server.h"

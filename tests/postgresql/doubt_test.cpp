@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "doclock/doclock.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/support/proxy.h"
 #include "postgresql/support/raw_server.h"
 

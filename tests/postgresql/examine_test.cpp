@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "conformance/suite/store_conformance.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/support/pooler.h"
 #include "postgresql/support/raw_server.h"

@@ -11,8 +11,7 @@
 #include <thread>
 
 #include "doclock/doclock.h"
-#include "doclock/postgresql_store.h"
-#include "doclock/postgresql_transaction.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/operations/joined_work.h"
 #include "postgresql/support/raw_server.h"

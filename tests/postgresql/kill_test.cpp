@@ -11,7 +11,7 @@
 
 #include "conformance/suite/client.h"
 #include "doclock/doclock.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "conformance/suite/store_conformance.h"
-#include "doclock/binary.h"
-#include "doclock/decimal128.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/json/bson.h"
+#include "doclock/stores/postgresql.h"
 #include "document/json/row_filter.h"
 #include "postgresql/support/raw_server.h"
 

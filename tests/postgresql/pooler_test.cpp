@@ -19,8 +19,7 @@
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/doclock.h"
-#include "doclock/postgresql_store.h"
-#include "doclock/postgresql_transaction.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/support/pooler.h"
 #include "postgresql/support/proxy.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "doclock/doclock.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/support/pooler.h"
 #include "postgresql/support/proxy.h"
 #include "postgresql/support/raw_server.h"

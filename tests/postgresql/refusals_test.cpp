@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "doclock/errors.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/support/fake_server.h"
 #include "postgresql/support/raw_server.h"
 #include "postgresql/support/variable.h"

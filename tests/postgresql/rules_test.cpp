@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "plain/play.h"
 #include "postgresql/client/url.h"
 #include "postgresql/operations/unit.h"

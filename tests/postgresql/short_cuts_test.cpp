@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conformance/suite/store_conformance.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/client/url.h"
 #include "postgresql/operations/unit.h"
 #include "postgresql/support/raw_server.h"

@@ -1,4 +1,4 @@
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 
 #include <gmock/gmock.h>
 #include <libpq-fe.h>
@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "conformance/suite/store_conformance.h"
-#include "doclock/date.h"
 #include "doclock/doclock.h"
-#include "doclock/postgresql_sql.h"
+#include "doclock/observer.h"
+#include "doclock/time.h"
 #include "postgresql/client/connection.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/support/raw_server.h"

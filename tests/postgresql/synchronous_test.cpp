@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "conformance/suite/store_conformance.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {

@@ -7,9 +7,8 @@
 #include <thread>
 
 #include "conformance/suite/store_conformance.h"
-#include "doclock/date.h"
-#include "doclock/postgresql_sql.h"
-#include "doclock/postgresql_store.h"
+#include "doclock/stores/postgresql.h"
+#include "doclock/time.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/query/search.h"
 #include "postgresql/support/raw_server.h"

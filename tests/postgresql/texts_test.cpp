@@ -12,7 +12,7 @@
 #include <string>
 
 #include "doclock/errors.h"
-#include "doclock/postgresql_sql.h"
+#include "doclock/stores/postgresql.h"
 #include "postgresql/client/url.h"
 #include "postgresql/hints/listener.h"
 

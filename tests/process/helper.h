@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "process/head_count.h"
 
 /// @file

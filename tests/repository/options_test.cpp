@@ -4,7 +4,7 @@
 #include "repository/support/harness.h"
 
 #if DOCLOCK_WITH_SQLITE
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #endif
 
 namespace doclock {

@@ -14,13 +14,13 @@
 #include <shared_mutex>
 #include <thread>
 
+#include "doclock/held_lock.h"
 #include "doclock/lock_provider.h"
-#include "doclock/shared_named_mutex.h"
 #include "process/temp_folder.h"
 #include "repository/support/harness.h"
 
 #if DOCLOCK_WITH_SQLITE
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #endif
 
 namespace doclock::soak {

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "conformance/suite/client.h"
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "doclock/testing/manual_clock.h"
 
 namespace doclock::testing {

@@ -9,13 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/detail/callable.h"
-#include "doclock/detail/operations.h"
+#include "doclock/detail/async.h"
+#include "doclock/detail/misuse.h"
+#include "doclock/entity_traits.h"
 #include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
 #include "doclock/locked.h"
-#include "doclock/snapshot.h"
-#include "doclock/target.h"
 
 /// @file
 /// What the verbs of a LockingRepository do. Not for users.
@@ -34,7 +33,7 @@ struct WrapRow {
   }
 };
 
-/// The documents of one collection. Makes an operation (operations.h) of what a verb is given, to
+/// The documents of one collection. Makes an operation (async.h) of what a verb is given, to
 /// be run here or asynchronously.
 template <class T>
 class Documents {

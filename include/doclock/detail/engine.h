@@ -1,7 +1,11 @@
 #pragma once
 
+/// @file
+/// The interface between the typed facade (templates) and the compiled engine. Not for users.
+
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -10,18 +14,15 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "doclock/body.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
 #include "doclock/export.h"
 #include "doclock/filter.h"
-#include "doclock/key.h"
-#include "doclock/lock_options.h"
-#include "doclock/store.h"
-
-/// @file
-/// The interface between the typed facade (templates) and the compiled engine. Not for users.
+#include "doclock/options.h"
+#include "doclock/store/store.h"
 
 namespace doclock::detail {
 
@@ -254,5 +255,34 @@ struct MetBody {
 /// objects in objects, too, as long as an object stays an object. An array that T did not change
 /// stays as it is stored; of one that T changed nothing stays.
 DOCLOCK_EXPORT nlohmann::json MergeBody(const MetBody& base, nlohmann::json fresh);
+
+/// A write under a lock; without a body the stored one stays.
+struct HolderSpec {
+  LeasePtr lease;
+  WriteKind kind = WriteKind::kRelease;
+  Body body;
+};
+
+/// The write of one document in a transaction.
+using CommitPartSpec = std::variant<HolderSpec, SaveSpec, ValueRelease>;
+
+struct CommitSpec {
+  std::vector<CommitPartSpec> parts;       ///< Each of another document; none: nothing is done.
+  std::function<void(void* native)> join;  ///< See CommitOp.
+};
+
+struct CommitResult {
+  FailurePtr failure;                  ///< Names the document that was refused.
+  std::size_t refused = 0;             ///< With `failure`: the part that it names, if it names one.
+  std::exception_ptr thrown;           ///< What `join` threw.
+  std::vector<std::int64_t> versions;  ///< After success: of each part.
+};
+
+/// Writes all documents, or none. After kInDoubt, kForked and kClosed all locks are gone; after
+/// kLost that of the named document. Otherwise all are held as before.
+/// @throws std::logic_error if a lease was released already, or is in use
+using CommitDone = std::function<void(CommitResult)>;
+DOCLOCK_EXPORT CommitResult Commit(const EnginePtr&, CommitSpec);
+DOCLOCK_EXPORT void CommitAsync(const EnginePtr&, CommitSpec, CommitDone);
 
 }  // namespace doclock::detail

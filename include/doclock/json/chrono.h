@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "doclock/date.h"
 #include "doclock/json/value_error.h"
+#include "doclock/time.h"
 
 /// @file
 /// Times and durations of std::chrono as JSON.

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "doclock/document.h"
 #include "doclock/export.h"
-#include "doclock/key.h"
 
 /// @file
 /// A Key as JSON, so that one document can name another: text and numbers as they are, an ObjectId

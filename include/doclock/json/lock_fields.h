@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "doclock/entity_traits.h"
 #include "doclock/export.h"
-#include "doclock/lock_fields.h"
 
 /// @file
 /// LockFields as JSON, for a lock that travels with its entity through a message or a web page:

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "doclock/detail/to_json.h"
+#include "doclock/entity_traits.h"
 #include "doclock/json/value_error.h"
 
 /// @file

@@ -1,19 +1,215 @@
 #pragma once
 
+/// @file
+/// What a Store is asked to do with documents: operations, each a request and a result.
+
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <type_traits>
+#include <utility>
 
-#include "doclock/body.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
-#include "doclock/lock_options.h"
-#include "doclock/store/grant.h"
-#include "doclock/store/operation.h"
-#include "doclock/uuid.h"
+#include "doclock/export.h"
+#include "doclock/options.h"
 
 namespace doclock {
+
+/// How the waiters of one process take turns with clients that only poll for a lock.
+struct Turns {
+  std::chrono::milliseconds after;   ///< A process takes a lock again and again for this long.
+  std::chrono::milliseconds length;  ///< Then its waiters leave the lock free for this long.
+};
+
+/// A collection as its store knows it. Made by Store::Open; lives as long as its store.
+class DOCLOCK_EXPORT Collection {
+ public:
+  /// For stores. @throws std::invalid_argument for a bad name, field name or ttl.
+  Collection(std::string name, LockFieldNames fields, std::chrono::milliseconds default_ttl);
+  Collection(const Collection&) = delete;
+  Collection& operator=(const Collection&) = delete;
+  virtual ~Collection();
+  /// Its name.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Returns the names of the lock's fields.
+  [[nodiscard]] const LockFieldNames& fields() const noexcept { return fields_; }
+  /// Returns the lease of stored locks that have no length of their own.
+  [[nodiscard]] std::chrono::milliseconds default_ttl() const noexcept { return default_ttl_; }
+  /// Returns how to take turns with clients of another library, whose documents these are: they
+  /// poll, and their documents hold neither a queue nor the mark of the last release.
+  /// Null: the documents are this library's.
+  [[nodiscard]] virtual const Turns* turns() const noexcept { return nullptr; }
+  /// Returns whether its documents hold bodies besides their locks.
+  [[nodiscard]] virtual bool has_bodies() const noexcept { return true; }
+
+ private:
+  std::string name_;
+  LockFieldNames fields_;
+  std::chrono::milliseconds default_ttl_;
+};
+
+/// The outcome of an operation.
+enum class OpStatus : std::uint8_t {
+  kPending,   ///< Not executed; a store never leaves this.
+  kDone,      ///< Granted, renewed, written, found.
+  kBusy,      ///< Another client's live lock (detail: holder, remaining).
+  kMissing,   ///< No such document.
+  kConflict,  ///< Another version, an existing document, or a unique index (detail).
+  kLost,      ///< The lock named in the request does not hold the document.
+  kFailed,    ///< The store failed and nothing was written (detail: code, message).
+  kInDoubt,   ///< The write may or may not have happened (detail: message).
+  kKept,      ///< Another client's transaction has locked the row (see IfKept::kLeave).
+};
+
+/// What becomes of an operation whose document another client's transaction keeps, in a database
+/// where that is so. In a call of several, those that wait come behind the others, one after the
+/// other.
+enum class IfKept : std::uint8_t {
+  kWait,         ///< It waits, as long as the call has. A renewal waits for a moment at most.
+  kWaitShortly,  ///< It waits for a second, and is then kFailed (kUnavailable).
+  /// It waits for a moment at most (in a call of several for no row), and is then kKept, with
+  /// nothing changed: the caller executes it once more, in a call of its own.
+  kLeave,
+};
+
+/// Details of an operation that did not end in kDone.
+struct OpDetail {
+  Errc code = Errc::kUnavailable;  ///< With kFailed: the code.
+  std::string message;             ///< The cause of kFailed and kInDoubt.
+  bool kept_closed = false;        ///< With kBusy: it is free, but min_hold is not over.
+  LockHolder holder;               ///< With kBusy: the holder, if known.
+  /// With kBusy: the time until the operation could be granted, unless a lease is renewed or
+  /// released before. An acquire waits for the lease in its way and for min_hold, so for the longer
+  /// of the two; a save waits for the lease only.
+  std::optional<std::chrono::milliseconds> remaining;
+  std::optional<std::int64_t> found_version;  ///< With kConflict: the stored version.
+  std::string index;  ///< With kConflict: the fields of the index that refused, by commas.
+};
+
+/// The kind of a StoreOp.
+enum class OpKind : std::uint8_t { kAcquire, kRenew, kWrite, kSave, kRead };
+
+/// The key of an operation, which keeps its address: no temporary.
+struct OpKey {
+  /// Takes a key that outlives the operation.
+  OpKey(const Key& k) noexcept : OpKey(k, k.Hash()) {}  // NOLINT(google-explicit-constructor)
+  /// Takes the key's hash too, if that is known already.
+  OpKey(const Key& k, std::size_t key_hash) noexcept : key(&k), hash(key_hash) {}
+  /// Deleted: the temporary would be gone before the operation runs.
+  OpKey(const Key&&) = delete;
+  /// Deleted: the temporary would be gone before the operation runs.
+  OpKey(const Key&&, std::size_t) = delete;
+
+  const Key* key;    ///< The key.
+  std::size_t hash;  ///< key->Hash().
+};
+
+/// One operation on one document; the base of the five kinds below. The caller fills in
+/// `request`, the store `status`, `detail` and `result`. `collection` and `key` must outlive the
+/// call.
+///
+/// Every store refuses these requests, as kFailed (kRefused), whatever the document holds:
+/// - a grant under a nil lock id or under kSharedLockId; a limit that is not 1 to kMaxHolders;
+/// - a write by a share of more than a note (see WriteOp::Request::mode);
+/// - a hand-over to a share, or under the id of the lock that is released; a `next` with anything
+///   but a kRelease;
+/// - a kInsert without a body; a kReplace of kAnyVersion.
+/// The engine has checked every body with CheckBody. A store checks again only that all text in it
+/// is valid UTF-8: otherwise the operation is kFailed (kDocument), and nothing is written.
+///
+/// Lock fields with values that this library never writes are malformed. Every operation on such a
+/// document is kFailed (kMalformed), and nothing is written. But if the stored id and version are
+/// intact, a holder that knows both can release it, and in some stores save and erase it too.
+struct StoreOp {
+  OpKind kind;                           ///< The derived type.
+  OpStatus status = OpStatus::kPending;  ///< The outcome; set by the store.
+  Collection* collection;                ///< The collection; opened by the same store.
+  const Key* key;                        ///< The document's key.
+  std::size_t hash;                      ///< key->Hash().
+  /// It was sent before, and is in doubt since. What shows it to be done may come from the
+  /// earlier attempt. (A hint for stores that look up what they have done.)
+  bool is_retry = false;
+  /// Others stand in this document's queue, probably. (A hint for stores whose cheapest
+  /// request depends on it.)
+  bool queue_likely = false;
+  IfKept if_kept = IfKept::kWait;    ///< See IfKept.
+  std::unique_ptr<OpDetail> detail;  ///< Details; may stay null. Set by the store.
+
+  /// Clears status, detail and result: as before it was executed. Defined below.
+  void MakePending() noexcept;
+  /// Sets a failure.
+  void Fail(Errc code, std::string message) {
+    status = OpStatus::kFailed;
+    detail = std::make_unique<OpDetail>();
+    detail->code = code;
+    detail->message = std::move(message);
+  }
+  /// Sets kInDoubt.
+  void Doubt(std::string message) {
+    status = OpStatus::kInDoubt;
+    detail = std::make_unique<OpDetail>();
+    detail->code = Errc::kInDoubt;
+    detail->message = std::move(message);
+  }
+
+ protected:
+  /// For the derived types.
+  StoreOp(OpKind k, Collection& c, OpKey document) noexcept
+      : kind(k), collection(&c), key(document.key), hash(document.hash) {}
+  ~StoreOp() = default;
+  StoreOp(StoreOp&&) = default;
+  StoreOp& operator=(StoreOp&&) = default;
+};
+
+/// The client that takes a lock. Shared, immutable.
+using OwnerPtr = std::shared_ptr<const LockHolder>;
+
+/// What a document shows as the lock id while shares are held. Each share has an id of its own.
+/// No client can hold a lock by it: an acquire with it is kRefused, a renewal or write by it is
+/// kLost.
+inline const Uuid kSharedLockId = {{0x64, 0x6f, 0x63, 0x6c, 0x6f, 0x63, 0x4b, 0x00, 0x80, 0x00,
+                                    0x73, 0x68, 0x61, 0x72, 0x65, 0x64}};
+
+/// The most entries in a document's queue. A waiter that finds it full leaves none, and polls.
+inline constexpr std::size_t kMaxQueueEntries = 64;
+
+/// The longest lease of a lock that was granted from the queue, until its first renewal or
+/// checkpoint. A waiter that died meanwhile costs the others no more than this.
+inline constexpr std::chrono::milliseconds kProbation = std::chrono::seconds(5);
+
+/// The request for a lock: half of an acquire, and of a hand-over.
+struct GrantRequest {
+  Uuid lock_id{};                   ///< Fresh per attempt; never nil.
+  std::chrono::milliseconds ttl{};  ///< Length of the lease.
+  OwnerPtr owner = nullptr;         ///< Diagnostic only; may be null.
+  /// For this long after the grant, by the store's clock, no other client is granted the lock,
+  /// whether it was released or not, and whether its holder lives or not. Kept beside the lock; a
+  /// release leaves it. A hand-over may be granted meanwhile; it can prolong this time, and never
+  /// shortens it.
+  std::chrono::milliseconds min_hold{};
+  /// The lease alone decides, even if this process dies: for locks that outlive their handle.
+  /// (Stores that cannot see that a process is dead ignore this.)
+  bool detached = false;
+  std::string group = {};                ///< LockOptions::group; kept beside the lock.
+  LockMode mode = LockMode::kExclusive;  ///< See AcquireOp for the rules.
+  int max_holders = kMaxHolders;         ///< With kShared: this grant's limit.
+  /// For stores with StoreTraits::queues; 0: the attempt leaves no entry. An
+  /// AcquireOp that is kBusy leaves an entry under `lock_id` in the document's queue, or refreshes
+  /// it in its place, and the entry counts for this long from now. All attempts of one waiter use
+  /// the same lock_id.
+  std::chrono::milliseconds queue_for{};
+  /// In a hand-over (WriteOp::Request::next) in such a store: the id of the waiter's entry, which
+  /// the same write removes; nil: it has none. The rest of the queue stays as it is.
+  Uuid entry{};
+};
 
 /// Takes the lock. Each share is a lease of its own. A lease that is over keeps no client out: the
 /// grant takes over, and drops it.
@@ -269,5 +465,25 @@ inline void StoreOp::MakePending() noexcept {
     if constexpr (requires { op.result; }) op.result = {};
   });
 }
+
+/// Writes of several documents that are stored together, or none of them. The caller fills in the
+/// request, the store the result.
+///
+/// - All are stored: each operation is kDone.
+/// - One is refused: it has its result (kLost, kConflict, ...), and the others are kPending.
+/// - `join` threw: all are kPending, and `thrown` holds the exception.
+/// - The store failed as a whole: each operation is kFailed, and nothing is stored.
+/// - The outcome is unknown: each operation is kInDoubt. Either all are stored, or none is.
+struct CommitOp {
+  /// At least one WriteOp (neither of a share nor a kLeave) or SaveOp, each of another
+  /// document; anything else is kFailed (kRefused). They take effect in this order: a unique value
+  /// that one gives up may be taken by a later one.
+  std::span<StoreOp* const> ops;
+  /// The user's own work in the same transaction, or none. It is given the database's own
+  /// handle (StoreTraits::native). It is called when no operation was refused, before they are
+  /// written, and again if another client was quicker.
+  std::function<void(void* native)> join = {};
+  std::exception_ptr thrown = nullptr;  ///< What `join` threw; set by the store.
+};
 
 }  // namespace doclock

@@ -10,17 +10,26 @@
 #include <string>
 #include <vector>
 
-#include "doclock/body.h"
-#include "doclock/clock.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
 #include "doclock/export.h"
 #include "doclock/filter.h"
-#include "doclock/key.h"
-#include "doclock/store/raced.h"
 #include "doclock/store/store.h"
-#include "doclock/store/subscription.h"
+#include "doclock/time.h"
 
 namespace doclock {
+
+/// Thrown by the database below a store: another client was quicker, in a way that only the
+/// database noticed (by a deadlock, for instance), or the connection was lost before anything could
+/// be stored: nothing is. The store begins again, after short pauses, until the call's budget is
+/// over. Then callers see it, as the StoreException that it is.
+class DOCLOCK_EXPORT RacedException : public StoreException {
+ public:
+  /// @param what the exception's text if it happens each time
+  explicit RacedException(const std::string& what = "doclock: other clients were always quicker")
+      : StoreException(Errc::kUnavailable, what) {}
+  ~RacedException() override;
+};
 
 /// Everything that is stored of one document.
 struct Record {

@@ -1,5 +1,8 @@
 #pragma once
 
+/// @file
+/// The port between the engine and a database: Store, and what it tells.
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -10,26 +13,179 @@
 #include <string>
 #include <vector>
 
+#include "doclock/document.h"
+#include "doclock/errors.h"
 #include "doclock/export.h"
 #include "doclock/filter.h"
-#include "doclock/key.h"
 #include "doclock/options.h"
-#include "doclock/store/collection.h"
-#include "doclock/store/commit_op.h"
-#include "doclock/store/finding.h"
-#include "doclock/store/index.h"
-#include "doclock/store/lock_hint.h"
-#include "doclock/store/locks.h"
 #include "doclock/store/operations.h"
-#include "doclock/store/query.h"
-#include "doclock/store/subscription.h"
-#include "doclock/store/traits.h"
-
-/// @file
-/// The port between the engine and a database. Users open a store and pass it to a LockManager. To
-/// add a database, implement Store and run the conformance suite against it.
 
 namespace doclock {
+
+/// What a store gives to CommitOp::join.
+enum class NativeHandle : std::uint8_t {
+  kNone,        ///< Nothing: it takes no such work.
+  kSqlite,      ///< A `sqlite3*`.
+  kMongodb,     ///< A `MongodbJoin*`.
+  kPostgresql,  ///< What `Join` of doclock/stores/postgresql.h makes a `PGconn*` of.
+};
+
+/// The properties of a store. Constant over its life, except clock_margin and others_may_wait.
+struct StoreTraits {
+  /// How many concurrent Execute calls are worthwhile; if it is more than one, one of them is for
+  /// renewals alone. Reads (reads_apart), searches, purges and Commit come beside them: a store
+  /// with connections needs some more than this.
+  int lanes = 1;
+  /// The most operations per Execute. Renewals come in batches of up to 1,000 in any case.
+  std::size_t max_batch = 128;
+  /// Execute never blocks and takes calls from any number of threads: no batching needed.
+  bool immediate = false;
+  /// An Execute call of reads alone neither waits for writes nor fails with them. The engine then
+  /// sends reads by key apart: each one of a blocking caller in a call of its own, on the caller's
+  /// thread, and those of asynchronous callers in one call at a time, which takes along what has
+  /// queued. (The reads that settle doubt still go with the writes.) Without it reads are batched
+  /// with writes.
+  bool reads_apart = false;
+  /// Other processes may use the same documents.
+  bool shared = true;
+  /// Might another process be waiting for locks right now? A cheap guess. With it a holder's
+  /// process hands a lock over to its own waiters ManagerOptions::max_handovers times in a row at
+  /// most.
+  bool others_may_wait = true;
+  /// The store keeps a queue of waiters for each document (see AcquireOp), and gives a hint to the
+  /// process whose waiter was granted a lock from it. The engine leaves entries in a store that has
+  /// this and is `shared`. Without it the engine neither leaves entries nor sends a kLeave.
+  bool queues = false;
+  /// Whether Store::Commit stores several documents together; else it refuses.
+  bool transactions = false;
+  /// What Store::Commit gives to CommitOp::join.
+  NativeHandle native = NativeHandle::kNone;
+  /// How much the clocks involved may differ during one lease; a holder gives up this much early.
+  std::chrono::nanoseconds clock_margin = std::chrono::milliseconds(1);
+};
+
+/// How urgent a Finding is.
+enum class FindingLevel : std::uint8_t {
+  kOk,       ///< It works.
+  kWarning,  ///< It works, and should be looked at.
+  kProblem,  ///< Locks or writes fail, or will soon.
+};
+
+/// What Store::Examine found when it looked at one thing. All texts are for people. They hold no
+/// body, no lock id and no secret of the store's URL.
+struct Finding {
+  std::string check;                       ///< The name of what was looked at, as "topology".
+  FindingLevel level = FindingLevel::kOk;  ///< Its urgency.
+  std::string text;                        ///< What was found.
+  std::string advice = {};                 ///< What to do; empty with kOk.
+};
+
+/// The index that Store::EnsureIndex creates; fields are named as in Filter.
+struct IndexSpec {
+  std::vector<std::string> fields;  ///< First those compared for equality, then the order.
+  /// No two documents may have the same values. A document with a missing or null field conflicts
+  /// with none. Numbers are equal by value (1 and 1.0). Equal arrays conflict, and so do equal
+  /// objects; arrays without a common element do not. The store chooses whether arrays with a
+  /// common element conflict, and whether a path leads into an array: MongoDB compares elements,
+  /// the other stores whole arrays. So is it for numbers inside arrays and objects that differ in
+  /// form only (`[1]`, `[1.0]`), and for decimals that differ in their digits only (2.5 and 2.50):
+  /// SQLite compares their text.
+  bool unique = false;
+  bool descending = false;  ///< A hint: searches read the last field in descending order.
+  /// Create the index that finds held locks, for Purge, instead of one over `fields`. Stores that
+  /// need none do nothing.
+  bool held_locks = false;
+};
+
+/// Returns the same index without the key. Every index of a store ends with the key, and no two
+/// documents have the same, so an index over fields and the key is one over the fields that is not
+/// unique; without a field it is the index of the keys, which stores have anyway or make.
+/// @throws std::invalid_argument for no fields, a bad one, one that is named twice, more than 31
+/// besides the key, and a key that is not the last field
+DOCLOCK_EXPORT IndexSpec WithoutKey(const IndexSpec& index);
+
+/// What a hint tells of a grant from the queue. It may be late or come twice, so it carries no
+/// time: the lease counts from when its waiter last placed its entry.
+struct GrantSeen {
+  Uuid lock_id{};            ///< The id of the waiter's entry; nil: not known.
+  std::int64_t version = 0;  ///< lockVersion after the grant.
+  Uuid born{};               ///< The document's incarnation; nil: it has none, or it is not known.
+  Body body = {};            ///< After the grant; none: not known.
+};
+
+/// What may have happened to locks of one collection.
+struct LockHint {
+  /// Key::Hash of the document's key, which is the same in other processes.
+  /// Nothing: any document may be concerned.
+  std::optional<std::size_t> hash = {};
+  /// The lock was granted from the queue, by a write that was acknowledged and cannot be lost any
+  /// more. Nothing: it may have become free, or been granted.
+  std::optional<GrantSeen> grant = {};
+};
+
+/// See Store::Watch.
+using HintListener = std::function<void(const LockHint&)>;
+
+/// Selects the locks that Store::ListLocks shows.
+struct LockQuery {
+  std::optional<Key> key = std::nullopt;  ///< Only this document.
+  std::string group = {};                 ///< Only locks of this group; empty: all locks.
+  bool unheld = false;                    ///< Also documents that are not locked (nil `lock_id`).
+};
+
+/// A lock as Store::ListLocks shows it. A shared lock has one row for each share.
+struct LockRow {
+  Key key;                               ///< The document's key.
+  Uuid lock_id{};                        ///< Nil: not locked. A share's own id.
+  LockMode mode = LockMode::kExclusive;  ///< How it is held.
+  bool live = false;                     ///< Held, and its lease is not over.
+  bool closed = false;                   ///< min_hold keeps all clients out.
+  bool malformed = false;    ///< Its fields are not what this library writes; live is true.
+  bool has_body = false;     ///< Does the document hold anything besides its lock?
+  std::int64_t version = 0;  ///< The document's version.
+  /// The fence of a held lock: the document's version at this grant, each share's own. Empty if the
+  /// store does not know it.
+  std::optional<std::int64_t> fence;
+  Uuid born{};                       ///< The document's incarnation.
+  LockHolder holder;                 ///< The holder of a held lock.
+  std::string group;                 ///< The group of a held lock.
+  std::chrono::milliseconds ttl{};   ///< Length of its lease.
+  std::chrono::milliseconds left{};  ///< What is left of a live lock's lease.
+  /// If held: the time since the grant (or the last checkpoint; on MongoDB the last renewal). If
+  /// not held: how long it has been free, at least. A store that does not record releases counts
+  /// from the end of the last lease. A purge leaves it. Zero: it was never held, or nothing is
+  /// known.
+  std::chrono::milliseconds age{};
+  int waiting = 0;  ///< Live entries of the document's queue (see AcquireOp).
+  LockHolder next;  ///< The owner of the first of them; empty if there is none.
+  /// If malformed: which field is not what which library writes, for messages; empty: not known.
+  std::string why_malformed;
+};
+
+/// Some locks, and the position of the rest.
+struct LockPage {
+  std::vector<LockRow> rows;  ///< In no particular order.
+  std::string next;           ///< Pass it as `after`; empty: there are no more.
+};
+
+/// One document of a query.
+struct QueryRow {
+  Key key;                   ///< Its key.
+  Body body;                 ///< Its body.
+  std::int64_t version = 0;  ///< Its version.
+  Uuid born{};               ///< Its incarnation.
+  bool locked = false;       ///< A live lock?
+  int left_out = 0;          ///< Stored members that no body can have; they stay.
+};
+
+/// A subscription. Its destructor ends it: no hint runs or comes afterwards.
+class DOCLOCK_EXPORT Subscription {
+ public:
+  Subscription() = default;
+  Subscription(const Subscription&) = delete;
+  Subscription& operator=(const Subscription&) = delete;
+  virtual ~Subscription();
+};
 
 /// A database, as the engine sees it: semantic, blocking, thread-safe, batch-first. It knows
 /// neither waiting, threads nor T.

@@ -1,12 +1,17 @@
 #pragma once
 
+/// @file
+/// A store that fails, and another client that takes locks away.
+
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
-#include "doclock/duration.h"
+#include "doclock/document.h"
 #include "doclock/export.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
+#include "doclock/time.h"
 
 namespace doclock::testing {
 
@@ -84,5 +89,26 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+}  // namespace doclock::testing
+
+namespace doclock::testing {
+
+/// Ends a lease now, as if its time had run out; the lock is not granted to another client. The
+/// document's version rises by one. Shares are released. A lease that is over stays as it is.
+/// @throws NotFoundException if there is no such document; LockException (kNotOwner) if it is not
+/// locked.
+DOCLOCK_EXPORT void ExpireLock(Store& store, const std::string& collection, const Key& key);
+
+/// Releases the lock, and all its shares, for its holders, as LockAdmin::Break does. Its holder
+/// finds out at its next renewal or write.
+/// @throws NotFoundException if there is no such document; LockException (kNotOwner) if it is not
+/// locked.
+DOCLOCK_EXPORT void BreakLock(Store& store, const std::string& collection, const Key& key);
+
+/// Grants the lock to another client now, as if the lease had run out unnoticed. Its holder finds
+/// out at its next renewal or write. @throws NotFoundException if there is no such document;
+/// LockException (kBusy) if the lock has no holder, and is not available all the same.
+DOCLOCK_EXPORT void StealLock(Store& store, const std::string& collection, const Key& key);
 
 }  // namespace doclock::testing

@@ -4,10 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "doclock/clock.h"
-#include "doclock/duration.h"
 #include "doclock/export.h"
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
+#include "doclock/time.h"
 
 namespace doclock::testing {
 

@@ -20,7 +20,6 @@
 #include "../audit.h"
 #include "doclock/open_store.h"
 #include "doclock/testing/faulty_store.h"
-#include "doclock/testing/intervene.h"
 
 namespace {
 

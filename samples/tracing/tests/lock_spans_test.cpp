@@ -10,7 +10,6 @@
 
 #include "doclock/doclock.h"
 #include "doclock/testing/faulty_store.h"
-#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "recorded_spans.h"
 

@@ -9,7 +9,7 @@
 #include "cli/options/options.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
-#include "doclock/outbox.h"
+#include "doclock/messages.h"
 
 namespace doclock::cli {
 namespace {

@@ -88,7 +88,7 @@ int ShowWork(const Context& context, const WorkArguments& arguments) {
     context.json ? PrintJson(JsonOf(status, parked)) : Print(status, parked);
     return kOk;
   }
-  const std::int64_t count = !arguments.key    ? RetryAll(*work)
+  const std::int64_t count = !arguments.key   ? RetryAll(*work)
                              : arguments.drop ? work->Drop(key)
                                               : work->Retry(key);
   const char* const verb = arguments.drop ? "dropped" : "retried";

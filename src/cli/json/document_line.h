@@ -4,8 +4,7 @@
 #include <string>
 
 #include "cli/options/keys.h"
-#include "doclock/body.h"
-#include "doclock/key.h"
+#include "doclock/document.h"
 #include "document/json/exact_json.h"
 
 namespace doclock::cli {

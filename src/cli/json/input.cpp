@@ -8,7 +8,7 @@
 
 #include "cli/json/json_text.h"
 #include "cli/output/messages.h"
-#include "doclock/body.h"
+#include "doclock/document.h"
 
 namespace doclock::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/output/exit_codes.h"
-#include "doclock/body.h"
+#include "doclock/document.h"
 #include "document/json/exact_json.h"
 
 namespace doclock::cli {

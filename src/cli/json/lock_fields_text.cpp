@@ -6,7 +6,7 @@
 #include "cli/json/input.h"
 #include "cli/json/json_text.h"
 #include "doclock/json/lock_fields.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 
 namespace doclock::cli {
 namespace {

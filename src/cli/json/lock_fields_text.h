@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "doclock/lock_fields.h"
+#include "doclock/entity_traits.h"
 
 namespace doclock::cli {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "doclock/lock_status.h"
+#include "doclock/lock_admin.h"
 
 namespace doclock::cli {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "doclock/duration.h"
+#include "doclock/time.h"
 
 namespace doclock::cli {
 

@@ -8,7 +8,7 @@
 
 #include <boost/uuid/string_generator.hpp>
 
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 
 namespace doclock::cli {
 KeyText TextOf(const Key& key) {

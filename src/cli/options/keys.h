@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "doclock/key.h"
+#include "doclock/document.h"
 
 namespace doclock::cli {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "doclock/lock_options.h"
+#include "doclock/options.h"
 #include "document/collection.h"
 #include "document/values/utf8.h"
 

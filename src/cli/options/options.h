@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/options/durations.h"
-#include "doclock/lock_options.h"
+#include "doclock/options.h"
 
 /// @file
 /// Options whose values are checked. An error names the option and says what is allowed.

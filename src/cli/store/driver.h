@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cli/store/store_url.h"
-#include "doclock/duration.h"
-#include "doclock/store/opener.h"
+#include "doclock/open_store.h"
+#include "doclock/time.h"
 
 namespace doclock::cli {
 

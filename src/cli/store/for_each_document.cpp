@@ -4,7 +4,7 @@
 
 #include "cli/output/messages.h"
 #include "cli/store/search.h"
-#include "doclock/detail/codec.h"
+#include "doclock/detail/facade.h"
 
 namespace doclock::cli {
 namespace {

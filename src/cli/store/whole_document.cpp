@@ -1,6 +1,6 @@
 #include "cli/store/whole_document.h"
 
-#include "doclock/detail/codec.h"
+#include "doclock/detail/facade.h"
 
 namespace doclock::cli {
 namespace {

@@ -2,10 +2,9 @@
 
 #include <string>
 
-#include "doclock/body.h"
-#include "doclock/key.h"
+#include "doclock/document.h"
 #include "doclock/lock_manager.h"
-#include "doclock/lock_options.h"
+#include "doclock/options.h"
 
 namespace doclock::cli {
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "doclock/body.h"
 #include "doclock/detail/engine.h"
+#include "doclock/document.h"
 #include "doclock/errors.h"
 #include "document/json/bson_size.h"
 #include "document/json/exact_json.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/body.h"
+#include "doclock/document.h"
 #include "doclock/export.h"
 
 namespace doclock::detail {

@@ -4,10 +4,9 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "doclock/binary.h"
-#include "doclock/date.h"
-#include "doclock/decimal128.h"
+#include "doclock/json/bson.h"
 #include "doclock/json/value_error.h"
+#include "doclock/time.h"
 #include "document/json/typed_value.h"
 #include "document/values/base64.h"
 #include "document/values/decimal_text.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "doclock/binary.h"
-#include "doclock/body.h"
-#include "doclock/date.h"
+#include "doclock/document.h"
+#include "doclock/json/bson.h"
 #include "doclock/json/key.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
+#include "doclock/time.h"
 #include "document/json/typed_value.h"
 #include "document/values/utf8.h"
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "doclock/body.h"
+#include "doclock/document.h"
 
 namespace doclock {
 

@@ -4,10 +4,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "doclock/date.h"
 #include "doclock/errors.h"
 #include "doclock/json/key.h"
 #include "doclock/json/value_error.h"
+#include "doclock/time.h"
 #include "document/json/typed_value.h"
 
 namespace doclock {

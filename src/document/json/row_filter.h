@@ -9,7 +9,7 @@
 
 #include "doclock/export.h"
 #include "doclock/filter.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock {
 

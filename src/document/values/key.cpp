@@ -1,4 +1,4 @@
-#include "doclock/key.h"
+#include "doclock/document.h"
 
 #include <algorithm>
 #include <boost/uuid/uuid_io.hpp>

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "doclock/document.h"
 #include "doclock/export.h"
-#include "doclock/key.h"
 
 /// @file
 /// What doclock/json/key.h declares, without the specialisation for all members that are keys: a

@@ -3,12 +3,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "doclock/binary.h"
-#include "doclock/date.h"
+#include "doclock/json/bson.h"
 #include "doclock/json/chrono.h"
 #include "doclock/json/key.h"
 #include "doclock/json/lock_fields.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
+#include "doclock/time.h"
 #include "document/values/refusing.h"
 
 namespace doclock {

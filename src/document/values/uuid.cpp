@@ -1,4 +1,4 @@
-#include "doclock/uuid.h"
+#include "doclock/document.h"
 
 #include <array>
 #include <cstddef>

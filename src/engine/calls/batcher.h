@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "doclock/runtime.h"
-#include "doclock/store.h"
+#include "doclock/lock_manager.h"
+#include "doclock/store/store.h"
 
 namespace doclock::detail {
 

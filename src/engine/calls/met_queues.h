@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstddef>
 
-#include "doclock/clock.h"
+#include "doclock/time.h"
 
 namespace doclock::detail {
 

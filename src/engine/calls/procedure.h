@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "engine/calls/failure.h"
 #include "engine/calls/store_calls.h"
 

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <set>
 
+#include "doclock/lock_manager.h"
 #include "doclock/options.h"
-#include "doclock/runtime.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "engine/calls/batcher.h"
 #include "engine/calls/met_queues.h"
 #include "engine/runtime/limited_work.h"

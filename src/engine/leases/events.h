@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "doclock/lock_manager.h"
 #include "doclock/observer.h"
-#include "doclock/runtime.h"
 #include "engine/leases/lease.h"
 
 namespace doclock::detail {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "doclock/detail/engine.h"
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 #include "engine/leases/lease.h"
 
 namespace doclock::detail {

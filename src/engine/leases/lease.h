@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <stop_token>
 
-#include "doclock/clock.h"
 #include "doclock/detail/engine.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
+#include "doclock/time.h"
 #include "engine/leases/probation.h"
 #include "engine/leases/told_pair.h"
 

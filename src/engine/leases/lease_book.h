@@ -6,7 +6,7 @@
 #include <string>
 
 #include "doclock/detail/engine.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "engine/calls/store_calls.h"
 #include "engine/leases/events.h"
 #include "engine/leases/keeper.h"

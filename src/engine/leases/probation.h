@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock::detail {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "doclock/duration.h"
+#include "doclock/time.h"
 
 namespace doclock::detail {
 

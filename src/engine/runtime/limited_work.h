@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 
 namespace doclock::detail {
 

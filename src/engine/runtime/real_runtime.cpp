@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 #include "engine/runtime/task_threads.h"
 #include "engine/runtime/timer_thread.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "doclock/clock.h"
+#include "doclock/time.h"
 
 namespace doclock::detail {
 

@@ -1,6 +1,6 @@
 /// Writes of several documents that are stored together, or not at all.
 
-#include "doclock/detail/commit.h"
+#include "doclock/detail/engine.h"
 
 #include <memory>
 #include <utility>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "doclock/detail/commit.h"
+#include "doclock/detail/engine.h"
 #include "engine/calls/procedure.h"
 #include "engine/engine.h"
 #include "rules/trace.h"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <mutex>
 
-#include "doclock/runtime.h"
-#include "doclock/store.h"
+#include "doclock/lock_manager.h"
+#include "doclock/store/store.h"
 #include "engine/runtime/limited_work.h"
 
 namespace doclock::detail {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "doclock/detail/engine.h"
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 #include "engine/waiting/pending_acquire.h"
 #include "engine/waiting/search.h"
 

@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
-#include "doclock/clock.h"
 #include "doclock/detail/engine.h"
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
+#include "doclock/time.h"
 #include "engine/leases/told_pair.h"
 #include "engine/waiting/queue_ticket.h"
 

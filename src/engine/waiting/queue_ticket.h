@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "doclock/clock.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
+#include "doclock/time.h"
 
 namespace doclock::detail {
 

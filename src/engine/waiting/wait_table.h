@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "doclock/detail/engine.h"
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 #include "engine/leases/lease_book.h"
 #include "engine/waiting/hints.h"
 #include "engine/waiting/key_waits.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/client/clocks.h"
 #include "mongodb/client/server.h"
 #include "mongodb/layouts/layout.h"

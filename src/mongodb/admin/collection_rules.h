@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "doclock/options.h"
-#include "doclock/store.h"
-#include "doclock/store/finding.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/client/reply.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doclock/binary.h"
-#include "doclock/date.h"
 #include "doclock/errors.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/bson.h"
+#include "doclock/json/uuid.h"
+#include "doclock/time.h"
 #include "document/values/utf8.h"
 
 namespace doclock::mongodb {

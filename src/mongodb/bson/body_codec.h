@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "doclock/body.h"
+#include "doclock/document.h"
 #include "doclock/options.h"
 #include "document/values/lock_field_names.h"
 #include "mongodb/bson/bson.h"

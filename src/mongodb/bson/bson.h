@@ -11,8 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "doclock/key.h"
-#include "doclock/uuid.h"
+#include "doclock/document.h"
 
 namespace doclock::mongodb {
 

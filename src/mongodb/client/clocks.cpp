@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "doclock/clock.h"
+#include "doclock/time.h"
 #include "platform/signals_blocked.h"
 
 namespace doclock::mongodb {

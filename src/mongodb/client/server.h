@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/client/pool.h"
 #include "mongodb/client/reply.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/client/set_names.h"
 
 namespace doclock::mongodb {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/statements/statements.h"
 #include "mongodb/statements/stored_lock.h"

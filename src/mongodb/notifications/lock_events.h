@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 
 namespace doclock::mongodb {

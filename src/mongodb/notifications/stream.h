@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/client/server.h"
 
 namespace doclock::mongodb {

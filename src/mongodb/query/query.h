@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "doclock/filter.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/client/server.h"
 

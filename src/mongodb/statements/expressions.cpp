@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "doclock/uuid.h"
+#include "doclock/document.h"
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/statements/stored_lock.h"
 

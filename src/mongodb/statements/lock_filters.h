@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 
 namespace doclock::mongodb {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/statements/expressions.h"
 

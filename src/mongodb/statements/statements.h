@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/statements/stored_lock.h"
 #include "mongodb/statements/update.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "doclock/options.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 #include "rules/lock_state.h"
 

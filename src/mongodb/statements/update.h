@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 
 namespace doclock::mongodb {

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "doclock/errors.h"
-#include "doclock/mongodb_transaction.h"
+#include "doclock/stores/mongodb.h"
+#include "doclock/transaction.h"
 #include "locking/program.h"
 #include "mongodb/client/server_transaction.h"
 #include "mongodb/statements/statements.h"

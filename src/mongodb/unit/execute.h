@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "locking/database.h"
 #include "mongodb/client/clocks.h"
 #include "mongodb/client/server.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/client/server.h"
 #include "mongodb/statements/statements.h"
 #include "mongodb/statements/stored_lock.h"

@@ -1,4 +1,4 @@
-#include "doclock/clock.h"
+#include "doclock/time.h"
 
 namespace doclock {
 

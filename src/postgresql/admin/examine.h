@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/store/finding.h"
+#include "doclock/store/store.h"
 #include "postgresql/client/connection.h"
 #include "postgresql/tables/postgresql_collection.h"
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 #include "locking/database.h"
 #include "postgresql/client/epoch.h"
 #include "postgresql/client/failure.h"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/clock.h"
-#include "doclock/uuid.h"
+#include "doclock/document.h"
+#include "doclock/time.h"
 #include "postgresql/client/failure.h"
 
 namespace doclock::postgresql {

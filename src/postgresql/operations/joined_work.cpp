@@ -4,7 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "doclock/postgresql_transaction.h"
+#include "doclock/stores/postgresql.h"
+#include "doclock/transaction.h"
 #include "postgresql/client/failure.h"
 
 namespace doclock::postgresql {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "doclock/store/operation.h"
+#include "doclock/store/operations.h"
 #include "postgresql/client/values.h"
 #include "postgresql/tables/postgresql_collection.h"
 #include "rules/rules.h"

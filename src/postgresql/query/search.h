@@ -4,7 +4,7 @@
 #include <string>
 
 #include "doclock/filter.h"
-#include "doclock/store/locks.h"
+#include "doclock/store/store.h"
 #include "postgresql/client/values.h"
 #include "sql/search.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "doclock/postgresql_sql.h"
+#include "doclock/stores/postgresql.h"
 #include "document/collection.h"
 #include "postgresql/client/quoted.h"
 #include "postgresql/tables/rows.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "doclock/store/collection.h"
+#include "doclock/store/operations.h"
 #include "document/watchers.h"
 #include "postgresql/client/connection.h"
 #include "postgresql/tables/row_update.h"

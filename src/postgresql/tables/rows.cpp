@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 #include "postgresql/tables/texts.h"
 #include "records/lock_json.h"
 

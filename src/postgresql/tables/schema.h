@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/store/index.h"
+#include "doclock/store/store.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/tables/postgresql_collection.h"
 

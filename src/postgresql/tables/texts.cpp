@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "doclock/errors.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 #include "document/json/exact_json.h"
 #include "document/json/number_parts.h"
 #include "document/values/utf8.h"

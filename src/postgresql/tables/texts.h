@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "doclock/body.h"
-#include "doclock/key.h"
+#include "doclock/document.h"
 #include "postgresql/client/values.h"
 
 namespace doclock::postgresql {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "sqlite/db/deadline.h"
 #include "sqlite/db/statement.h"
 

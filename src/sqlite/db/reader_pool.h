@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/db/deadline.h"
 #include "sqlite/db/file_set.h"

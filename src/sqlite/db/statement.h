@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "doclock/key.h"
-#include "doclock/uuid.h"
+#include "doclock/document.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

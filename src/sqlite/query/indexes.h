@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/tables/collection.h"
 

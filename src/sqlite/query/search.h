@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "doclock/filter.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/tables/collection.h"
 #include "sqlite/tables/lock_reader.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "sqlite/db/connection.h"
 
 namespace doclock::sqlite {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "doclock/clock.h"
+#include "doclock/time.h"
 
 namespace doclock::sqlite {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "sqlite/tables/names.h"
 
 namespace doclock::sqlite {

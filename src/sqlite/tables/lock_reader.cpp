@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "rules/rules.h"
 #include "sqlite/tables/lock_text.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/clock.h"
+#include "doclock/time.h"
 #include "locking/database.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/processes/process_coordinator.h"

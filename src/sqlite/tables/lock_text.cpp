@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <system_error>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock::sqlite {
 namespace {

@@ -45,8 +45,8 @@ TEST_F(PackagingTest, TheManualHasEveryCommandAndOption) {
   std::string manual = TextOf(DOCLOCK_PACKAGING "/doclock.1");
   std::erase(manual, '\\');
   for (const char* name :
-       {"run", "get", "put", "edit", "delete", "collections", "list", "export", "import", "outbox", "work",
-        "status", "top", "renew", "release", "purge", "break", "doctor"}) {
+       {"run", "get", "put", "edit", "delete", "collections", "list", "export", "import", "outbox",
+        "work", "status", "top", "renew", "release", "purge", "break", "doctor"}) {
     EXPECT_THAT(manual, HasSubstr(name));
     for (const std::string& option : WordsLike(Doclock({name, "--help"}).out, "--")) {
       EXPECT_THAT(manual, HasSubstr(option)) << name;

@@ -3,8 +3,8 @@
 #include <mutex>
 
 #include "doclock/errors.h"
-#include "doclock/memory_store.h"
-#include "doclock/testing/intervene.h"
+#include "doclock/open_store.h"
+#include "doclock/testing/faulty_store.h"
 #include "store_conformance.h"
 
 namespace doclock::conformance {

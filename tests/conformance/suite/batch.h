@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock::conformance {
 

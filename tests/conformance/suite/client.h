@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/store.h"
-#include "doclock/testing/intervene.h"
+#include "doclock/store/store.h"
+#include "doclock/testing/faulty_store.h"
 
 namespace doclock::conformance {
 

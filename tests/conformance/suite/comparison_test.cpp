@@ -1,7 +1,6 @@
-#include "doclock/binary.h"
-#include "doclock/decimal128.h"
-#include "doclock/memory_store.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/bson.h"
+#include "doclock/json/uuid.h"
+#include "doclock/open_store.h"
 #include "store_conformance.h"
 #include "typed_values.h"
 

@@ -1,6 +1,6 @@
-#include "doclock/binary.h"
+#include "doclock/json/bson.h"
+#include "doclock/json/uuid.h"
 #include "doclock/locking_repository.h"
-#include "doclock/uuid_json.h"
 #include "store_conformance.h"
 
 namespace doclock::conformance {

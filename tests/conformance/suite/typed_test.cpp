@@ -1,8 +1,7 @@
 #include <array>
 
-#include "doclock/binary.h"
-#include "doclock/decimal128.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/bson.h"
+#include "doclock/json/uuid.h"
 #include "store_conformance.h"
 #include "typed_values.h"
 

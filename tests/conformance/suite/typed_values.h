@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "doclock/date.h"
-#include "doclock/key.h"
+#include "doclock/document.h"
+#include "doclock/time.h"
 
 namespace doclock::conformance {
 

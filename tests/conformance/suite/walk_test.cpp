@@ -1,10 +1,9 @@
 #include <cstdlib>
 
-#include "doclock/binary.h"
-#include "doclock/decimal128.h"
+#include "doclock/json/bson.h"
+#include "doclock/json/uuid.h"
 #include "doclock/locking_repository.h"
 #include "doclock/testing/faulty_store.h"
-#include "doclock/uuid_json.h"
 #include "store_conformance.h"
 #include "typed_values.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/prometheus_observer.h"
+#include "doclock/observer.h"
 
 namespace doclock {
 namespace {

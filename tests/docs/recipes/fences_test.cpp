@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "doclock/doclock.h"
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "process/temp_folder.h"
 #include "repository/support/pause.h"
 #include "sqlite/support/raw_database.h"

@@ -5,7 +5,6 @@
 #include <climits>
 
 #include "doclock/testing/faulty_store.h"
-#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "docs_how_to_leader_election_publish.cpp"
 #include "repository/support/stores.h"

@@ -1,7 +1,7 @@
 #include <climits>
 #include <set>
 
-#include "doclock/detail/commit.h"
+#include "doclock/detail/engine.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {

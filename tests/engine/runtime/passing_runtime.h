@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 
 namespace doclock::test {
 

@@ -11,7 +11,7 @@
 #include <semaphore>
 #include <thread>
 
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 #include "engine/runtime/task_threads.h"
 
 namespace doclock::detail {

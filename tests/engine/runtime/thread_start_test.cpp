@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "doclock/lock_manager.h"
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "engine/runtime/task_threads.h"
 #include "process/few_threads.h"
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "doclock/testing/faulty_store.h"
 
 namespace doclock::detail {

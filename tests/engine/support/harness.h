@@ -14,7 +14,7 @@
 #include "conformance/suite/client.h"
 #include "doclock/detail/engine.h"
 #include "doclock/lock_manager.h"
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "doclock/testing/faulty_store.h"
 #include "doclock/testing/manual_clock.h"
 #include "engine/engine.h"

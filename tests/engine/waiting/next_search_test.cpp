@@ -1,4 +1,4 @@
-#include "doclock/date.h"
+#include "doclock/time.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {

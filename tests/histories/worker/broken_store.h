@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock::histories {
 

@@ -7,8 +7,7 @@
 #include <thread>
 
 #include "doclock/doclock.h"
-#include "doclock/log_observer.h"
-#include "doclock/prometheus_observer.h"
+#include "doclock/observer.h"
 
 namespace doclock::host_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "doclock/doclock.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {

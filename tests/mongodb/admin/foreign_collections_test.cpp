@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "doclock/doclock.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/support/raw_server.h"
 

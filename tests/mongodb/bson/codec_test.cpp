@@ -4,11 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "doclock/binary.h"
-#include "doclock/date.h"
-#include "doclock/decimal128.h"
 #include "doclock/errors.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/bson.h"
+#include "doclock/json/uuid.h"
+#include "doclock/time.h"
 #include "document/json/bson_size.h"
 #include "document/json/same_json.h"
 #include "mongodb/bson/body_codec.h"

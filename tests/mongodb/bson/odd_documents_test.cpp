@@ -9,7 +9,7 @@
 #include <set>
 
 #include "conformance/suite/store_conformance.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/support/odd_values.h"
 #include "mongodb/support/raw_server.h"

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "doclock/doclock.h"
-#include "doclock/mongodb_store.h"
-#include "doclock/testing/intervene.h"
+#include "doclock/stores/mongodb.h"
+#include "doclock/testing/faulty_store.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_test {

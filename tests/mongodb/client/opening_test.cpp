@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "doclock/memory_store.h"
+#include "doclock/open_store.h"
 #include "mongodb/client/pool.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"

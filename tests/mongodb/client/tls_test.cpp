@@ -14,7 +14,7 @@
 #include <string>
 
 #include "doclock/doclock.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/support/raw_server.h"
 #include "process/child.h"
 #include "process/local_port.h"

@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "doclock/errors.h"
-#include "doclock/mongodb_store.h"
 #include "doclock/open_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/client/uri.h"
 #include "mongodb/support/raw_server.h"
 

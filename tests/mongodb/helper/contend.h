@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "doclock/lock_provider.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/layouts/mongo_lock_peer.h"
 #include "mongodb/layouts/peers.h"
 

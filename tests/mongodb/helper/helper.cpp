@@ -12,7 +12,7 @@
 #include <string>
 
 #include "doclock/locking_repository.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "doclock/transaction.h"
 #include "mongodb/helper/contend.h"
 #include "mongodb/support/client.h"

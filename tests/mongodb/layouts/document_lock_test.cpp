@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "doclock/binary.h"
+#include "doclock/json/bson.h"
 #include "doclock/locking_repository.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/layouts/document_lock.h"

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "doclock/lock_provider.h"
-#include "doclock/log_observer.h"
+#include "doclock/observer.h"
 #include "mongodb/layouts/peers.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "doclock/doclock.h"
-#include "doclock/mongodb_transaction.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/client/reply.h"
 #include "mongodb/statements/statements.h"
 #include "mongodb/support/client.h"

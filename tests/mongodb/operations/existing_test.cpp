@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "doclock/doclock.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/support/random_bson.h"
 #include "mongodb/support/raw_server.h"
 

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "doclock/date.h"
 #include "doclock/doclock.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
+#include "doclock/time.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {

@@ -6,7 +6,7 @@
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/doclock.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_docs_test {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "doclock/key.h"
+#include "doclock/document.h"
 #include "mongodb/bson/bson.h"
 
 namespace doclock::mongodb {

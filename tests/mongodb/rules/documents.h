@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "doclock/key.h"
+#include "doclock/document.h"
 #include "mongodb/bson/bson.h"
 #include "plain/record.h"
 

@@ -6,7 +6,7 @@
 
 #include "conformance/suite/batch.h"
 #include "conformance/suite/client.h"
-#include "doclock/mongodb_store.h"
+#include "doclock/stores/mongodb.h"
 
 namespace doclock::mongo_test {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "doclock/mongodb_pool.h"
+#include "doclock/stores/mongodb.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_test {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "mongodb/bson/bson.h"
 
 namespace doclock::mongo_docs_test {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/key.h"
+#include "doclock/document.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/support/driver_lines.h"
 #include "mongodb/support/raw_documents.h"

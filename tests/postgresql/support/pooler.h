@@ -13,8 +13,8 @@
 #include <thread>
 #include <utility>
 
-#include "doclock/uuid.h"
-#include "doclock/uuid_json.h"
+#include "doclock/document.h"
+#include "doclock/json/uuid.h"
 #include "process/local_port.h"
 
 namespace doclock::postgresql_test {

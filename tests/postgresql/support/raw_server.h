@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "doclock/uuid.h"
-#include "doclock/uuid_json.h"
+#include "doclock/document.h"
+#include "doclock/json/uuid.h"
 
 namespace doclock::postgresql_test {
 

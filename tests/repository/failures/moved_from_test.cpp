@@ -1,6 +1,6 @@
 /// Objects that were moved from say so.
 
-#include "doclock/decimal128.h"
+#include "doclock/json/bson.h"
 #include "repository/support/harness.h"
 
 namespace doclock {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "doclock/observer.h"
 #include "repository/support/harness.h"
 
 namespace doclock {

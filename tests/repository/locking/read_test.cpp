@@ -1,4 +1,4 @@
-#include "doclock/read.h"
+#include "doclock/update.h"
 
 #include "repository/support/harness.h"
 

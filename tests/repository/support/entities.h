@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doclock/entity_traits.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 
 namespace doclock {
 

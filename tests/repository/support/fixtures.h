@@ -14,7 +14,6 @@
 
 #include "doclock/lock_manager.h"
 #include "doclock/testing/faulty_store.h"
-#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "repository/support/code_of.h"
 #include "repository/support/stores.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "doclock/clock.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
+#include "doclock/time.h"
 
 namespace doclock {
 

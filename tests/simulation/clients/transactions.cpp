@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "doclock/lock_all.h"
-#include "doclock/read.h"
+#include "doclock/update.h"
 #include "simulation/clients/client.h"
 
 namespace doclock::simulation {

@@ -1,6 +1,6 @@
 /// What Database does when a test breaks it.
 
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "simulation/database/database.h"
 
 namespace doclock::simulation {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "doclock/entity_traits.h"
-#include "doclock/lock_fields.h"
 
 namespace doclock::simulation {
 

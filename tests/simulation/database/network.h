@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "simulation/database/database.h"
 #include "simulation/machine/process.h"
 #include "simulation/play/random.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock::simulation {
 

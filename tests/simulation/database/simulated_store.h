@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "simulation/database/network.h"
 
 namespace doclock::simulation {

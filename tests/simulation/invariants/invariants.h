@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/lock_options.h"
+#include "doclock/options.h"
 #include "simulation/database/watcher.h"
 #include "simulation/invariants/queues.h"
 #include "simulation/invariants/store_queues.h"

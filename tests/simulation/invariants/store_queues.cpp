@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "doclock/uuid_json.h"
+#include "doclock/json/uuid.h"
 
 namespace doclock::simulation {
 namespace {

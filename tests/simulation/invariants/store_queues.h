@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "simulation/database/member.h"
 
 namespace doclock::simulation {

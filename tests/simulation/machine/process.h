@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/clock.h"
+#include "doclock/time.h"
 #include "simulation/machine/skewed_clock.h"
 #include "simulation/play/random.h"
 #include "simulation/world.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <set>
 
-#include "doclock/runtime.h"
+#include "doclock/lock_manager.h"
 #include "simulation/machine/process.h"
 
 namespace doclock::simulation {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "doclock/clock.h"
+#include "doclock/time.h"
 #include "simulation/world.h"
 
 namespace doclock::simulation {

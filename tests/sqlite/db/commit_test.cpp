@@ -7,7 +7,7 @@
 
 #include "doclock/lock_manager.h"
 #include "doclock/lock_provider.h"
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/db/lying_commits.h"

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "doclock/errors.h"
-#include "doclock/memory_store.h"
-#include "doclock/testing/intervene.h"
+#include "doclock/open_store.h"
+#include "doclock/testing/faulty_store.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"

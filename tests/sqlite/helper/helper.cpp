@@ -12,8 +12,8 @@
 #include <random>
 #include <string>
 
+#include "doclock/json/uuid.h"
 #include "doclock/transaction.h"
-#include "doclock/uuid_json.h"
 #include "process/helper.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/support/client.h"

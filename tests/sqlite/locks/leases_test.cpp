@@ -1,6 +1,6 @@
 // A lock's row: it goes with its document, whoever deletes that, and with no other.
 
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "doclock/testing/manual_clock.h"
 #include "rules/lock_state.h"
 #include "sqlite/support/harness.h"

@@ -1,6 +1,6 @@
 // Lock columns that a foreign program wrote: a typed error, never free, and no effect on others.
 
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/raw_database.h"
 

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/support/harness.h"

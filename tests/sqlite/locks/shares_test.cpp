@@ -5,7 +5,7 @@
 #include <list>
 #include <mutex>
 
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"

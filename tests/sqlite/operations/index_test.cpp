@@ -7,10 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "doclock/binary.h"
-#include "doclock/date.h"
-#include "doclock/decimal128.h"
+#include "doclock/json/bson.h"
 #include "doclock/json_types.h"
+#include "doclock/time.h"
 #include "sqlite/query/search.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"

@@ -6,8 +6,7 @@
 #include <thread>
 
 #include "doclock/doclock.h"
-#include "doclock/sqlite_store.h"
-#include "doclock/sqlite_transaction.h"
+#include "doclock/stores/sqlite.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/raw_database.h"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include "doclock/testing/intervene.h"
+#include "doclock/testing/faulty_store.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "conformance/suite/client.h"
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 
 namespace doclock::sqlite_test {
 

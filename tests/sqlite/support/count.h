@@ -4,7 +4,7 @@
 #include <string>
 
 #include "doclock/locking_repository.h"
-#include "doclock/sqlite_store.h"
+#include "doclock/stores/sqlite.h"
 
 namespace doclock::sqlite_test {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/options/keys.h"
-#include "doclock/lock_options.h"
+#include "doclock/options.h"
 
 namespace doclock::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 #include "words.h"
 
 namespace doclock::conformance::script {

@@ -7,9 +7,8 @@
 #include <variant>
 
 #include "doclock/doclock.h"
-#include "doclock/inbox.h"
-#include "doclock/log_observer.h"
-#include "doclock/outbox.h"
+#include "doclock/messages.h"
+#include "doclock/observer.h"
 #include "doclock/testing/faulty_store.h"
 #include "filter_words.h"
 #include "looker.h"

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "doclock/date.h"
-#include "doclock/decimal128.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/bson.h"
+#include "doclock/json/uuid.h"
+#include "doclock/time.h"
 
 namespace doclock::conformance {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "doclock/key.h"
+#include "doclock/document.h"
 #include "step.h"
 
 namespace doclock::conformance {

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
-#include "doclock/export.h"
-#include "doclock/key.h"
-#include "doclock/uuid.h"
-
 /// @file
 /// JSON forms of Uuid and ObjectId members, for the NLOHMANN_DEFINE_TYPE macros. Include it unless
 /// the program brings its own. A Uuid is text in the usual form. An ObjectId is canonical Extended
 /// JSON, `{"$oid": "507f1f77bcf86cd799439011"}`, which the MongoDB store keeps as an ObjectId; text
 /// of 24 hexadecimal digits is read as well.
+
+#include <nlohmann/json.hpp>
+
+#include "doclock/document.h"
+#include "doclock/export.h"
 
 namespace doclock {
 
