@@ -27,9 +27,9 @@ struct HeldLocks {
     std::vector<AcquireOp> acquires;
     for (std::size_t i = from; i < from + 500; ++i) {
       AcquireOp& acquire = acquires.emplace_back(*collection, keys[i]);
-      acquire.grant.lock_id = NewUuid();
-      acquire.grant.ttl = 1h;
-      acquire.insert = SampleText(static_cast<int>(i));
+      acquire.request.grant.lock_id = NewUuid();
+      acquire.request.grant.ttl = 1h;
+      acquire.request.insert = SampleText(static_cast<int>(i));
     }
     std::vector<StoreOp*> ops;
     for (auto& acquire : acquires) ops.push_back(&acquire);
@@ -38,8 +38,8 @@ struct HeldLocks {
       if (acquire.status != OpStatus::kDone) std::abort();
       RenewOp& renewal =
           renewals.emplace_back(*collection, OpKey(keys[renewals.size()], acquire.hash));
-      renewal.lock_id = acquire.grant.lock_id;
-      renewal.ttl = acquire.grant.ttl;
+      renewal.request.lock_id = acquire.request.grant.lock_id;
+      renewal.request.ttl = acquire.request.grant.ttl;
     }
   }
 

@@ -75,16 +75,16 @@ struct Ours {
   }
   void Cycle(const Key& key, const Body& insert) {
     AcquireOp acquire(*collection, key);
-    acquire.grant.lock_id = NewUuid();
-    acquire.grant.ttl = 30s;
-    acquire.insert = insert;
+    acquire.request.grant.lock_id = NewUuid();
+    acquire.request.grant.ttl = 30s;
+    acquire.request.insert = insert;
     batcher->Execute(acquire);
     // Another thread holds this very document: with two threads about one cycle in a million.
     if (acquire.status == OpStatus::kBusy) return;
     WriteOp release(*collection, {key, acquire.hash});
-    release.lock_id = acquire.grant.lock_id;
-    release.expected = acquire.version;
-    release.body = std::move(acquire.body);
+    release.request.lock_id = acquire.request.grant.lock_id;
+    release.request.expected = acquire.result.version;
+    release.request.body = std::move(acquire.result.body);
     batcher->Execute(release);
     if (release.status != OpStatus::kDone) std::abort();
   }

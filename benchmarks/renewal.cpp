@@ -42,8 +42,8 @@ struct Held {
       std::vector<AcquireOp> acquires;
       for (int i = from; i < from + 500; ++i) {
         AcquireOp acquire(*collection, keys[static_cast<std::size_t>(i)]);
-        acquire.grant.lock_id = NewUuid();
-        acquire.grant.ttl = std::chrono::hours(1);
+        acquire.request.grant.lock_id = NewUuid();
+        acquire.request.grant.ttl = std::chrono::hours(1);
         acquires.push_back(std::move(acquire));
       }
       std::vector<StoreOp*> ops;
@@ -52,8 +52,8 @@ struct Held {
       for (auto& acquire : acquires) {
         if (acquire.status != OpStatus::kDone) std::abort();
         RenewOp renew(*collection, {keys[renewals.size()], acquire.hash});
-        renew.lock_id = acquire.grant.lock_id;
-        renew.ttl = acquire.grant.ttl;
+        renew.request.lock_id = acquire.request.grant.lock_id;
+        renew.request.ttl = acquire.request.grant.ttl;
         renewals.push_back(std::move(renew));
       }
     }

@@ -141,7 +141,7 @@ void SqliteTransfer(benchmark::State& state) {
   const LockManager manager{OpenSqliteStore(folder / "ours.db", {.sync = SqliteSync::kFull})};
   const LockingRepository<Saga> accounts{manager, "accounts"};
   const LockingRepository<nlohmann::json> notes{manager, "notes"};
-  for (int i = 0; i < kAccounts; ++i) accounts.Insert(Saga{BareUpdates::KeyOf(i)});
+  for (int i = 0; i < kAccounts; ++i) accounts.Insert(BareUpdates::KeyOf(i), Saga{});
   std::atomic<std::int64_t> note = 0;
   const auto two = [](int caller, int n) {
     const int from = (caller * 311 + n * 7919) % kAccounts;
