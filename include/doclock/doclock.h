@@ -18,6 +18,7 @@
 #include "doclock/lock_provider.h"
 #include "doclock/locked.h"
 #include "doclock/locking_repository.h"
+#include "doclock/named_mutex.h"
 #include "doclock/open_store.h"
 #include "doclock/options.h"
 #include "doclock/time.h"

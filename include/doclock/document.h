@@ -121,8 +121,8 @@ class DOCLOCK_EXPORT Key {
   Key(const char* text) : Key(std::string(text)) {}  // NOLINT(google-explicit-constructor)
   /// Deleted: `Lock(nullptr)` and `Lock(0)` on a string key are mistakes.
   Key(std::nullptr_t) = delete;
-  /// An integer key. Any integer type but bool and characters (`signed char` and `unsigned char`
-  /// are small integers).
+  /// Makes an integer key, from any integer type but bool and characters (`signed char` and
+  /// `unsigned char` are small integers).
   template <std::integral I>
     requires(!std::same_as<I, bool> && !Character<I> && sizeof(I) <= sizeof(std::int64_t))
   Key(I number) : value_(CheckedInt(number)) {}  // NOLINT(google-explicit-constructor)

@@ -24,9 +24,9 @@ enum class Errc {
   kTimedOut = 2,   ///< `wait` ran out while another client held the lock.
   kCancelled = 3,  ///< The wait was stopped by a stop token, Asio cancellation or closing.
   kLost = 4,       ///< The lease ended, or the lock was broken or its document erased.
-  kNotOwner = 5,   ///< The entity to be released by value does not, or no longer, hold the lock.
-  kConflict =
-      6,  ///< The document is at another version, exists already, or a unique index refused.
+  kNotOwner = 5,   ///< The lock id given does not, or no longer, lock the document.
+  /// The document is at another version, exists already, or a unique index refused.
+  kConflict = 6,
   kNotFound = 7,      ///< There is no such document.
   kDocument = 8,      ///< The body cannot be read as T, or cannot be stored as it is.
   kMalformed = 9,     ///< The stored lock fields are not what this library writes.
@@ -70,7 +70,7 @@ struct DocumentId {
 /// never contain a body, a lock id, or a store's URL.
 class DOCLOCK_EXPORT Error : public std::system_error {
  public:
-  /// Takes the code and the text.
+  /// Makes the exception with this code and text.
   Error(Errc code, const std::string& what);
   Error(const Error&) = default;
   Error& operator=(const Error&) = default;
@@ -99,7 +99,8 @@ class DOCLOCK_EXPORT Error : public std::system_error {
 /// kNotOwner, kForked). Nothing was written.
 class DOCLOCK_EXPORT LockException : public Error {
  public:
-  /// Takes the code, the text, and what the store said about the holder and its queue.
+  /// Makes the exception with this code and text, and what the store said about the holder and its
+  /// queue.
   LockException(Errc code, const std::string& what, LockHolder holder = {},
                 std::optional<std::chrono::milliseconds> remaining = std::nullopt,
                 std::optional<int> waiting = std::nullopt);
@@ -129,7 +130,8 @@ class DOCLOCK_EXPORT LockException : public Error {
 /// other than the key's refused the write. Nothing was written.
 class DOCLOCK_EXPORT ConflictException : public Error {
  public:
-  /// Takes the text, the versions if they are known, and the index if one refused.
+  /// Makes the exception with this text, the versions if they are known, and the index if one
+  /// refused.
   ConflictException(const std::string& what, std::optional<std::int64_t> expected,
                     std::optional<std::int64_t> found, std::string index = {});
   ~ConflictException() override;
@@ -148,7 +150,7 @@ class DOCLOCK_EXPORT ConflictException : public Error {
 /// There is no such document.
 class DOCLOCK_EXPORT NotFoundException : public Error {
  public:
-  /// Takes the text.
+  /// Makes the exception with this text.
   explicit NotFoundException(const std::string& what);
   ~NotFoundException() override;
 };
@@ -158,9 +160,9 @@ class DOCLOCK_EXPORT NotFoundException : public Error {
 /// Lock; after a failed release the lock is still held.
 class DOCLOCK_EXPORT DocumentException : public Error {
  public:
-  /// Takes the text.
+  /// Makes the exception with this text.
   explicit DocumentException(const std::string& what);
-  /// Takes the text and the document.
+  /// Makes the exception with this text and document.
   DocumentException(const std::string& what, std::shared_ptr<const DocumentId> document);
   ~DocumentException() override;
 };
@@ -168,7 +170,7 @@ class DOCLOCK_EXPORT DocumentException : public Error {
 /// The store failed (kUnavailable, kRefused, kMalformed, kClosed).
 class DOCLOCK_EXPORT StoreException : public Error {
  public:
-  /// Takes the code and the text.
+  /// Makes the exception with this code and text.
   StoreException(Errc code, const std::string& what);
   ~StoreException() override;
   /// May the same call succeed later, with nothing else changed?
@@ -179,7 +181,7 @@ class DOCLOCK_EXPORT StoreException : public Error {
 /// treat it as either.
 class DOCLOCK_EXPORT InDoubtException : public StoreException {
  public:
-  /// Takes the text.
+  /// Makes the exception with this text.
   explicit InDoubtException(const std::string& what);
   ~InDoubtException() override;
 };

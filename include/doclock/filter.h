@@ -1,5 +1,8 @@
 #pragma once
 
+/// @file
+/// Filter: which documents a search selects, in which order, and how many.
+
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -126,71 +129,72 @@ class DOCLOCK_EXPORT Filter {
   /// (RecordTime), and else of this machine, or Clock::WallTime of the clock that the store was
   /// given.
   Filter& Due(std::string_view field) &;
-  /// Ascending by this field: missing and null first, then numbers, strings, booleans, dates,
-  /// binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest (objects, arrays,
-  /// symbols and other rare types). Ties go by key, upwards. Without an order documents come by
-  /// key. Which kind of key comes first is the store's own choice; SQLite sorts UUIDs and ObjectIds
-  /// together, by their bytes. May be called once per filter.
+  /// Orders ascending by this field: missing and null first, then numbers, strings, booleans,
+  /// dates, binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest (objects,
+  /// arrays, symbols and other rare types). Ties go by key, upwards. Without an order documents
+  /// come by key. Which kind of key comes first is the store's own choice; SQLite sorts UUIDs and
+  /// ObjectIds together, by their bytes. May be called once per filter.
   Filter& OrderBy(std::string_view field) &;
-  /// Descending by this field; ties by key, upwards.
+  /// Orders descending by this field; ties go by key, upwards.
   Filter& OrderByDescending(std::string_view field) &;
-  /// Only what comes behind the document with this key, which need not exist any more, in the order
-  /// of keys. With an order by a field the verbs that use the filter throw std::invalid_argument.
+  /// Selects what comes behind the document with this key, which need not exist any more, in the
+  /// order of keys. With an order by a field the verbs that use the filter throw
+  /// std::invalid_argument.
   Filter& After(Key key) &;
-  /// Only what comes behind the document with this key, which need not exist any more, in the
+  /// Selects what comes behind the document with this key, which need not exist any more, in the
   /// filter's order. `value` is what the document had in the field of the order; null if it was
   /// missing.
   Filter& After(Key key, detail::FilterValue value) &;
-  /// At most this many documents; at least 1.
+  /// Selects at most this many documents. @throws std::invalid_argument below 1
   Filter& Limit(std::int64_t count) &;
-  /// Only documents that are not locked.
+  /// Selects only documents that are not locked.
   Filter& Free() &;
-  /// Only documents that are locked.
+  /// Selects only documents that are locked.
   Filter& Locked() &;
 
-  /// For temporaries.
+  /// Adds the condition: the field equals the value.
   Filter&& Equal(std::string_view field, detail::FilterValue value) && {
     return std::move(Equal(field, std::move(value)));
   }
-  /// For temporaries.
+  /// Adds the condition: the field is missing, or differs from the value.
   Filter&& NotEqual(std::string_view field, detail::FilterValue value) && {
     return std::move(NotEqual(field, std::move(value)));
   }
-  /// For temporaries.
+  /// Adds the condition: the field is less than the value.
   Filter&& Less(std::string_view field, detail::FilterValue value) && {
     return std::move(Less(field, std::move(value)));
   }
-  /// For temporaries.
+  /// Adds the condition: the field is at most the value.
   Filter&& AtMost(std::string_view field, detail::FilterValue value) && {
     return std::move(AtMost(field, std::move(value)));
   }
-  /// For temporaries.
+  /// Adds the condition: the field is greater than the value.
   Filter&& Greater(std::string_view field, detail::FilterValue value) && {
     return std::move(Greater(field, std::move(value)));
   }
-  /// For temporaries.
+  /// Adds the condition: the field is at least the value.
   Filter&& AtLeast(std::string_view field, detail::FilterValue value) && {
     return std::move(AtLeast(field, std::move(value)));
   }
-  /// For temporaries.
+  /// Adds the condition: the field is a Date that the store's clock has reached.
   Filter&& Due(std::string_view field) && { return std::move(Due(field)); }
-  /// For temporaries.
+  /// Orders ascending by this field; ties go by key, upwards.
   Filter&& OrderBy(std::string_view field) && { return std::move(OrderBy(field)); }
-  /// For temporaries.
+  /// Orders descending by this field; ties go by key, upwards.
   Filter&& OrderByDescending(std::string_view field) && {
     return std::move(OrderByDescending(field));
   }
-  /// For temporaries.
+  /// Selects the documents behind this key, in the order of keys.
   Filter&& After(Key key) && { return std::move(After(std::move(key))); }
-  /// For temporaries.
+  /// Selects the documents behind this key and this value of the ordering field.
   Filter&& After(Key key, detail::FilterValue value) && {
     return std::move(After(std::move(key), std::move(value)));
   }
-  /// For temporaries.
+  /// Selects at most this many documents. @throws std::invalid_argument below 1
   Filter&& Limit(std::int64_t count) && { return std::move(Limit(count)); }
-  /// For temporaries.
+  /// Selects only documents that are not locked.
   Filter&& Free() && { return std::move(Free()); }
-  /// For temporaries.
+  /// Selects only documents that are locked.
   Filter&& Locked() && { return std::move(Locked()); }
 
   /// Deleted: a count is a whole number.

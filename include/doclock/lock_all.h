@@ -1,5 +1,8 @@
 #pragma once
 
+/// @file
+/// LockAll: documents of several repositories, and named locks, all locked or none.
+
 #include <array>
 #include <concepts>
 #include <functional>
@@ -12,9 +15,6 @@
 
 #include "doclock/detail/async.h"
 #include "doclock/options.h"
-
-/// @file
-/// LockAll: documents of several repositories, and named locks, all locked or none.
 
 namespace doclock {
 

@@ -1,5 +1,8 @@
 #pragma once
 
+/// @file
+/// LockProvider: named locks, for things that are not documents.
+
 #include <boost/asio/use_awaitable.hpp>
 #include <concepts>
 #include <cstddef>
@@ -18,6 +21,7 @@
 #include "doclock/lock_admin.h"
 #include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
+#include "doclock/named_mutex.h"
 
 namespace doclock {
 
@@ -90,17 +94,14 @@ class DOCLOCK_EXPORT LockProvider {
   /// @name One lock
   /// @{
 
-  /// Takes a lock.
+  /// Takes the named lock; waits up to options.wait while another client holds it.
+  /// @throws LockException (kBusy, kTimedOut, kCancelled), StoreException, InDoubtException
   [[nodiscard]] HeldLock Acquire(detail::NameArg name, const LockOptions& options = {},
                                  std::stop_token stop = {}) const;
-  /// Not a call: says where the options and the stop token belong.
-  HeldLock Acquire(detail::NameArg, detail::MisplacedStop) const;
   /// Acquire() that returns nothing if the lock is busy.
   [[nodiscard]] std::optional<HeldLock> TryAcquire(detail::NameArg name,
                                                    const LockOptions& options = {},
                                                    std::stop_token stop = {}) const;
-  /// Not a call: says where the options and the stop token belong.
-  std::optional<HeldLock> TryAcquire(detail::NameArg, detail::MisplacedStop) const;
   /// Acquire() with a completion token of signature `void(std::exception_ptr, HeldLock)`.
   template <detail::TokenFor<HeldLock> Token = detail::DefaultToken>
   auto AcquireAsync(detail::NameArg name, const LockOptions& options = {},
@@ -125,10 +126,6 @@ class DOCLOCK_EXPORT LockProvider {
   auto TryAcquireAsync(detail::NameArg name, Token&& token) const {
     return TryAcquireAsync(name, LockOptions{}, std::forward<Token>(token));
   }
-  /// Not a call: says where the options and the stop token belong.
-  void AcquireAsync(detail::NameArg, detail::MisplacedStop) const;
-  /// Not a call: says where the options and the stop token belong.
-  void TryAcquireAsync(detail::NameArg, detail::MisplacedStop) const;
 
   /// Takes the lock, calls `f` (with the HeldLock& if `f` takes one), releases the lock, and
   /// returns what `f` returned. If `f` throws, the lock is released and the exception propagates.
@@ -149,9 +146,6 @@ class DOCLOCK_EXPORT LockProvider {
       return std::decay_t<decltype(result)>(std::forward<decltype(result)>(result));
     }
   }
-  /// Not a call: says where the options and the stop token belong.
-  template <class F>
-  void With(detail::NameArg, F&&, detail::MisplacedStop) const;
   /// With() for a coroutine: `f` returns a boost::asio::awaitable, and so does this. The call
   /// checks options and the name; the lock is taken when the result is awaited. Per-operation
   /// cancellation ends the wait. In a coroutine, put `f` in a variable first; it is copied or
@@ -162,9 +156,6 @@ class DOCLOCK_EXPORT LockProvider {
     static_assert(detail::CoroutineCheck<ResultOf<F&>>::value);
     return RunWithAsync<ResultOf<F&>>(*this, LockOp(name, options), std::move(f));
   }
-  /// Not a call: says where the options and the stop token belong.
-  template <class F>
-  void WithAsync(detail::NameArg, F, detail::MisplacedStop) const;
   /// @}
 
   /// @name Mutexes
@@ -193,15 +184,10 @@ class DOCLOCK_EXPORT LockProvider {
   [[nodiscard]] std::vector<HeldLock> AcquireAll(const std::vector<std::string>& names,
                                                  const LockOptions& options = {},
                                                  std::stop_token stop = {}) const;
-  /// Not a call: says where the options and the stop token belong.
-  std::vector<HeldLock> AcquireAll(const std::vector<std::string>&, detail::MisplacedStop) const;
   /// AcquireAll() that returns nothing if a lock is busy.
   [[nodiscard]] std::optional<std::vector<HeldLock>> TryAcquireAll(
       const std::vector<std::string>& names, const LockOptions& options = {},
       std::stop_token stop = {}) const;
-  /// Not a call: says where the options and the stop token belong.
-  std::optional<std::vector<HeldLock>> TryAcquireAll(const std::vector<std::string>&,
-                                                     detail::MisplacedStop) const;
   /// AcquireAll() with a completion token of signature
   /// `void(std::exception_ptr, std::vector<HeldLock>)`.
   template <detail::TokenFor<std::vector<HeldLock>> Token = detail::DefaultToken>
@@ -217,10 +203,6 @@ class DOCLOCK_EXPORT LockProvider {
     return detail::Initiate(bound()->engine, detail::TryAllOperation{LockAllOp(names, options)},
                             std::forward<Token>(token));
   }
-  /// Not a call: says where the options and the stop token belong.
-  void AcquireAllAsync(const std::vector<std::string>&, detail::MisplacedStop) const;
-  /// Not a call: says where the options and the stop token belong.
-  void TryAcquireAllAsync(const std::vector<std::string>&, detail::MisplacedStop) const;
 
   /// Returns a lock for LockAll together with documents (lock_all.h). Nothing is sent yet.
   [[nodiscard]] LockTarget<HeldLock> At(detail::NameArg name) const;
@@ -237,6 +219,23 @@ class DOCLOCK_EXPORT LockProvider {
   /// Returns what shows, breaks and tidies the locks, and renews and releases groups of them.
   [[nodiscard]] LockAdmin Admin() const;
   /// @}
+
+  /// @cond
+  // Errors in words.
+  HeldLock Acquire(detail::NameArg, detail::MisplacedStop) const;
+  std::optional<HeldLock> TryAcquire(detail::NameArg, detail::MisplacedStop) const;
+  void AcquireAsync(detail::NameArg, detail::MisplacedStop) const;
+  void TryAcquireAsync(detail::NameArg, detail::MisplacedStop) const;
+  template <class F>
+  void With(detail::NameArg, F&&, detail::MisplacedStop) const;
+  template <class F>
+  void WithAsync(detail::NameArg, F, detail::MisplacedStop) const;
+  std::vector<HeldLock> AcquireAll(const std::vector<std::string>&, detail::MisplacedStop) const;
+  std::optional<std::vector<HeldLock>> TryAcquireAll(const std::vector<std::string>&,
+                                                     detail::MisplacedStop) const;
+  void AcquireAllAsync(const std::vector<std::string>&, detail::MisplacedStop) const;
+  void TryAcquireAllAsync(const std::vector<std::string>&, detail::MisplacedStop) const;
+  /// @endcond
 
  private:
   template <class F>

@@ -132,7 +132,7 @@ class Locked {
   Locked& operator=(Locked&&) noexcept = default;
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  /// Unlocks if the lock is still held; see above.
+  /// Releases the lock if it is still held, in the background; never throws.
   ~Locked() = default;
 
   /// Returns the entity. Changes are stored by Save and Release.

@@ -1,5 +1,8 @@
 #pragma once
 
+/// @file
+/// LockingRepository: locks, reads and writes the documents of one collection.
+
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -19,10 +22,6 @@
 #include "doclock/locked.h"
 
 namespace doclock {
-
-class Transaction;
-template <class T>
-class Worker;
 
 /// The documents of one collection, as Ts: locks them, reads them, writes them.
 ///
@@ -63,10 +62,6 @@ class LockingRepository : public AsyncRepository<T> {
   using KeyArg = detail::KeyArg<T>;
 
  public:
-  // Errors in words, for arguments in the wrong place.
-  using Misplaced::Lock, Misplaced::TryLock, Misplaced::LockAll, Misplaced::TryLockAll,
-      Misplaced::LockNext, Misplaced::TryLockNext, Misplaced::With, Misplaced::Update;
-
   /// Opens the collection.
   /// @throws std::invalid_argument for a bad name or option, naming it; StoreException
   LockingRepository(LockManager manager, const std::string& name, RepositoryOptions options = {})
@@ -284,6 +279,10 @@ class LockingRepository : public AsyncRepository<T> {
   /// Returns what shows, breaks and tidies the collection's locks.
   [[nodiscard]] LockAdmin Admin() const { return {manager(), documents().binding()}; }
   /// @}
+
+  // Errors in words, for arguments in the wrong place.
+  using Misplaced::Lock, Misplaced::TryLock, Misplaced::LockAll, Misplaced::TryLockAll,
+      Misplaced::LockNext, Misplaced::TryLockNext, Misplaced::With, Misplaced::Update;
 
  private:
   friend class Transaction;

@@ -1,7 +1,8 @@
 #pragma once
 
 /// @file
-/// Handles each message once, and sends messages that are stored with their cause.
+/// Messages that take effect once (Inbox), and messages that are stored with their cause and sent
+/// afterwards (Outbox).
 
 #include <atomic>
 #include <chrono>
@@ -30,7 +31,7 @@ namespace doclock {
 /// Nothing was written, and all locks are still held. Acknowledge the message.
 class DOCLOCK_EXPORT DuplicateMessageException : public ConflictException {
  public:
-  /// Takes the text.
+  /// Makes the exception with this text.
   explicit DuplicateMessageException(const std::string& what);
   ~DuplicateMessageException() override;
 };
@@ -96,9 +97,10 @@ struct OutboxMessage {
   std::string error{};   ///< Why the last failed attempt failed. Diagnostic only.
   /// @}
 };
-/// The message's document: all members, by their names. The id is the key.
+/// Writes the message's document: all members, by their names. The id is the key.
 DOCLOCK_EXPORT void to_json(nlohmann::json& out, const OutboxMessage& message);
-/// From that form. What is no message is read as a parked one, with its text as the payload.
+/// Reads a message that to_json wrote. What is no message is read as a parked one, with its text as
+/// the payload.
 DOCLOCK_EXPORT void from_json(const nlohmann::json& in, OutboxMessage& message);
 /// The id may be a key of any type.
 template <>

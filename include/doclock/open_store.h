@@ -25,12 +25,6 @@ enum class OpenMode : std::uint8_t {
                   ///< look at a store without leaving a trace.
 };
 
-/// Opens a store by its whole URL, scheme included. Called by several threads at once. Never
-/// returns null.
-/// @throws std::invalid_argument for a bad URL. The text names the error, and never repeats the
-/// URL, which may hold a password. @throws StoreException
-using StoreOpener = std::function<std::shared_ptr<Store>(std::string_view url, OpenMode mode)>;
-
 /// Opens a store by its URL.
 ///
 /// - `memory:` : OpenMemoryStore.
@@ -50,6 +44,12 @@ DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
 
 /// Opens a store by its URL; `mode` says what may be created. The memory store ignores it.
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url, OpenMode mode);
+
+/// Opens a store by its whole URL, scheme included. Called by several threads at once. Never
+/// returns null.
+/// @throws std::invalid_argument for a bad URL. The text names the error, and never repeats the
+/// URL, which may hold a password. @throws StoreException
+using StoreOpener = std::function<std::shared_ptr<Store>(std::string_view url, OpenMode mode)>;
 
 /// Makes OpenStore call `opener` for URLs that begin with `scheme` and a colon, until the program
 /// ends. For stores that doclock does not bring. What `opener` throws, OpenStore throws.

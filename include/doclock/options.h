@@ -3,7 +3,6 @@
 /// @file
 /// Options of locks, managers and repositories.
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -95,7 +94,7 @@ struct ManagerOptions {
   /// (LockNext) asks about once a second while the store notifies it, and when it knows that a
   /// document falls due or a lock ends. At least 1 ms; min <= max <= 1 h.
   Duration poll_min = std::chrono::milliseconds(50);
-  /// See poll_min.
+  /// The longest pause between two polls of a waiter; see poll_min.
   Duration poll_max = std::chrono::milliseconds(150);
   /// The longest time that Close() waits for background releases. Up to one minute.
   Duration drain_timeout = std::chrono::seconds(2);

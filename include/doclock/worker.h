@@ -1,19 +1,11 @@
 #pragma once
 
 /// @file
-/// Work that is retried: Worker, what its steps may do next, and its options.
+/// Worker: makes the steps of documents that fall due, again if one fails.
 
 #include <concepts>
-#include <condition_variable>
-#include <cstdint>
-#include <exception>
 #include <functional>
-#include <list>
 #include <memory>
-#include <mutex>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -22,198 +14,13 @@
 #include <vector>
 
 #include "doclock/detail/facade.h"
-#include "doclock/document.h"
-#include "doclock/export.h"
+#include "doclock/detail/worker.h"
 #include "doclock/filter.h"
 #include "doclock/lock_manager.h"
 #include "doclock/locking_repository.h"
 #include "doclock/time.h"
 #include "doclock/transaction.h"
-
-namespace doclock {
-
-namespace detail {
-class Work;
-}
-
-/// A member of an entity that a Worker works on: when its next step is due, and how the last ones
-/// ended. A new entity has `Attempts{}`, which is due at once, or sets `due`. The worker writes the
-/// rest; what a step writes here is overwritten.
-struct Attempts {
-  int count = 0;          ///< How many steps failed since the last one that was stored.
-  int interruptions = 0;  ///< How many workers in a row left their lock behind, as a killed process
-                          ///< does, since a step last ended.
-  Date due{};             ///< The next step begins no earlier, by the store's clock.
-  bool parked = false;    ///< No step is made until Worker::Retry or Drop.
-  std::string error{};    ///< Why the last step failed. Diagnostic only.
-};
-/// All members, by their names.
-DOCLOCK_EXPORT void to_json(nlohmann::json& out, const Attempts& attempts);
-/// From that form. A missing member has its default; negative counts are zero.
-/// @throws std::invalid_argument naming a member of another type
-DOCLOCK_EXPORT void from_json(const nlohmann::json& in, Attempts& attempts);
-
-/// What a Worker does with an entity after a step that succeeded. A value type.
-class Next {
- public:
-  /// Returns that the next step is due at once. Documents that fell due before go first.
-  static Next Now() { return After({}); }
-  /// Returns that the next step is due after this time, by the store's clock.
-  /// @throws std::invalid_argument for a negative time
-  DOCLOCK_EXPORT static Next After(Duration pause);
-  /// Returns that the next step is due then, by the store's clock; at once if that is past.
-  static Next At(Date due) { return {Kind::kAt, {}, due}; }
-  /// Returns that the entity is stored and no further step is due. Set `due` of its Attempts, as by
-  /// LockingRepository::Update, to have one made all the same. SQLite has no index for dates: where
-  /// many documents are done, let a condition of the worker's filter leave them out.
-  static Next Done() { return At(Date(Date::TimePoint::max())); }
-  /// Returns that the document is erased.
-  static Next Erase() { return {Kind::kErase, {}, {}}; }
-
- private:
-  friend class detail::Work;
-  enum class Kind : std::uint8_t { kAfter, kAt, kErase };
-  Next(Kind kind, Duration pause, Date due) : kind_(kind), pause_(pause), due_(due) {}
-
-  Kind kind_;
-  Duration pause_;
-  Date due_;
-};
-
-/// How a Worker works. Checked by its constructor: std::invalid_argument names the field.
-struct WorkOptions {
-  /// How many steps are made at once by threads of the worker, 0 to 64. With 0 the program calls
-  /// Worker::RunOne.
-  int threads = 1;
-  /// A document is parked after this many failed steps in a row, at least 1.
-  int max_attempts = 10;
-  /// The pause after the first failed step. It doubles with each further one.
-  Duration retry_min = std::chrono::seconds(1);
-  /// The longest pause, up to a year.
-  Duration retry_max = std::chrono::minutes(5);
-  /// Called after a step that failed, with the document's attempts as they are stored now, and what
-  /// the step or its commit threw. If storing them failed too, they are those that failed to
-  /// be stored. Called by several threads at once. Must not throw.
-  std::function<void(const Key&, const Attempts&, const std::exception_ptr&)> on_failure = {};
-  /// Called by the worker's threads for what RunOne would throw, as while the store is away. The
-  /// thread goes on after a second. Must not throw.
-  std::function<void(const std::exception_ptr&)> on_error = {};
-};
-
-/// How Worker::RunOne ended.
-enum class StepOutcome : std::uint8_t {
-  kNone,    ///< No document was due.
-  kStored,  ///< A step succeeded, and all that it changed is stored.
-  kFailed,  ///< A step failed. Nothing of it is stored; it is due again after a pause.
-  kParked,  ///< A step failed for the last time, or the document cannot be read, or it was
-            ///< interrupted too often. The document is parked.
-};
-
-/// How many documents are in which state; for metrics and alerts.
-struct WorkStatus {
-  std::int64_t due = 0;      ///< A step may begin.
-  std::int64_t waiting = 0;  ///< The next step is due later.
-  std::int64_t locked = 0;   ///< A step is under way, or another client has the lock.
-  std::int64_t parked = 0;   ///< As Worker::Parked returns them.
-  std::int64_t done = 0;     ///< No further step is due: Next::Done.
-};
-
-/// A document that is parked.
-struct ParkedWork {
-  Key key;            ///< Its key.
-  Attempts attempts;  ///< Its attempts; see Worker::Parked.
-};
-
-}  // namespace doclock
-
-namespace doclock::detail {
-
-/// An entity under its lock.
-class WorkedEntity {
- public:
-  WorkedEntity() = default;
-  WorkedEntity(const WorkedEntity&) = delete;
-  WorkedEntity& operator=(const WorkedEntity&) = delete;
-  virtual ~WorkedEntity() = default;
-  /// @param transaction null for a step that takes none
-  virtual Next Step(Transaction* transaction) = 0;
-  /// Returns the body to store.
-  virtual Body MakeBody(const Attempts&) = 0;
-};
-
-struct WorkSpec {
-  LockManager manager;
-  BindingPtr binding;
-  Filter filter = {};                  ///< As stored; see Codec::StoredFilter.
-  std::vector<std::string> path = {};  ///< Where the attempts are in a body.
-  bool transactional = false;          ///< Does the step take a Transaction?
-  std::function<std::unique_ptr<WorkedEntity>(const LeasePtr&)> read = {};
-  WorkOptions options = {};
-};
-
-/// Returns where in an entity's JSON form the attempts are that are unlike any others.
-/// @throws std::invalid_argument if they are nowhere, or a name on the way has a dot
-DOCLOCK_EXPORT std::vector<std::string> PathOf(const Attempts& unlike_others,
-                                               const nlohmann::json& tree);
-/// Attempts unlike any others.
-DOCLOCK_EXPORT Attempts ProbeAttempts();
-
-/// What all threads of a worker share.
-class DOCLOCK_EXPORT Work : public std::enable_shared_from_this<Work> {
- public:
-  /// @throws std::invalid_argument naming an option, or what the filter must not have
-  explicit Work(WorkSpec spec);
-  /// Starts the threads. If one cannot start, ends the others, and throws std::system_error.
-  void Start();
-  /// Stops, and waits for the threads; but not for the thread that calls it.
-  void End() noexcept;
-
-  StepOutcome RunOne(Duration wait, std::stop_token stop);
-  std::vector<Key> Stop(Duration deadline);
-  [[nodiscard]] WorkStatus Status() const;
-  [[nodiscard]] std::vector<ParkedWork> Parked() const;
-  bool Retry(const Key& key) const;
-  bool Drop(const Key& key) const;
-  void EnsureIndexes() const;
-
- private:
-  class Running;
-
-  [[nodiscard]] Grant Search(Duration wait, std::stop_token stop) const;
-  StepOutcome Run(Grant grant, const std::stop_token& stop);
-  void Step(const LeasePtr& lease);
-  StepOutcome Fail(const LeasePtr& lease, const std::exception_ptr& error, bool for_good);
-  bool CountInterruption(const LeasePtr& lease);
-  void Write(const LeasePtr& lease, WriteKind kind, const Attempts& attempts) const;
-  [[nodiscard]] Attempts AttemptsIn(const Body& body) const;
-  [[nodiscard]] bool HasAttempts(const Body& body) const;
-  [[nodiscard]] Date In(Duration pause) const;
-  [[nodiscard]] bool Counts(const Key& key);
-  void NoteSuccess();
-  [[nodiscard]] bool IsOutage();
-  bool AwaitProbe();
-  void Loop() noexcept;
-  void LoopOnce();
-
-  const WorkSpec spec_;
-  const Filter due_, parked_, without_attempts_;
-
-  std::stop_source stop_;
-  std::vector<std::jthread> threads_;
-  /// Held by the one thread that waits for a document to fall due: so a write wakes one search.
-  std::mutex waiting_;
-  std::mutex probing_;  ///< In an outage: held by the one thread that works.
-
-  std::mutex mutex_;                     ///< Guards all below.
-  std::condition_variable_any changed_;  ///< A step ended, or an outage did.
-  std::list<std::pair<std::thread::id, Key>> running_;
-  /// The documents whose steps failed since one succeeded, up to those that make an outage.
-  std::set<Key> failed_;
-  std::optional<Key> probe_;  ///< In an outage: the document whose failures count.
-  int probes_ = 0;            ///< How many steps failed in it.
-};
-
-}  // namespace doclock::detail
+#include "doclock/work.h"
 
 namespace doclock {
 
@@ -240,10 +47,11 @@ namespace doclock {
 /// outside of doclock, as by a call of a service: let that be repeatable.
 ///
 /// **Failures.** Classify tells what an exception means. kRetryNow: the step is made again, from
-/// what is stored, up to five times under the same lock. kRetryLater, and kRetryNow after that: it
-/// is counted, and due again after a pause. Any other is counted and parks the document at once:
-/// so does what T cannot read. A step that ends because the lease is lost, the LockManager closed
-/// or the commit in doubt is not counted.
+/// what is stored, up to five times under the same lock. kRetryLater, kRetryNow
+/// after that, and kStop while the worker goes on: the step is counted, and due again after a
+/// pause. kDeadLetter and kAcknowledge are counted and park the document at once, as does a
+/// document that T cannot read. A step that ends because the lease is lost, the worker stops, the
+/// LockManager closes or the commit is in doubt is not counted.
 ///
 /// **Outages.** When steps of three different documents fail in a row, what all of them need may be
 /// away. Until one succeeds, only failures of one of them count, and the worker's threads make one
@@ -262,7 +70,8 @@ class Worker {
  public:
   /// Starts the threads. `step` is called by several threads at once, with `T&` and, if it takes
   /// one, a `Transaction&`.
-  /// @param attempts the member of T; found by its name in T's JSON form
+  /// @param attempts the member of T; the constructor converts a T to find where T's JSON form has
+  /// it
   /// @param filter conditions on the documents, without an order, a place, a limit, a lock state
   /// and Due
   /// @throws std::invalid_argument naming an option, for another filter, and if the attempts are

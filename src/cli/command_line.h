@@ -22,12 +22,14 @@ struct Arguments {
 /// Adds all commands and their options, which write into `arguments`.
 void AddCommands(CLI::App& app, Arguments& arguments);
 
-/// Reads the command line. Reports an error on standard error in one line that names the option;
-/// prints help and the version. If it returns nothing, the program ends with `exit_code`.
+/// What a command line says; without arguments the program ends with `exit_code`.
 struct CommandLine {
   std::optional<Arguments> arguments;
   int exit_code = 0;
 };
+
+/// Reads the command line. Reports an error on standard error in one line that names the option;
+/// prints help and the version.
 CommandLine ParseCommandLine(int argc, char** argv);
 
 }  // namespace doclock::cli

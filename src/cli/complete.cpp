@@ -23,8 +23,9 @@ class Completion {
       : current_(std::move(current)), from_environment_(std::move(from_environment)) {
     AddCommands(app_, arguments_);
   }
-  /// Takes the next word before the one to complete. True: a command of `run` begins behind it.
-  [[nodiscard]] bool IsLast(const std::string& word) {
+  /// Takes the next word before the one to complete. Returns true if a command of `run` begins
+  /// behind it, false if not.
+  [[nodiscard]] bool Take(const std::string& word) {
     if (option_ != nullptr) {
       option_->add_result(word);
       option_->run_callback();
@@ -110,7 +111,7 @@ int Complete(const std::vector<std::string>& words, const std::string& from_envi
   try {
     Completion completion(words.back(), from_environment);
     for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-      if (!completion.IsLast(words[i])) continue;
+      if (!completion.Take(words[i])) continue;
       std::cout << ":command " << i + 1 << '\n';
       return kOk;
     }

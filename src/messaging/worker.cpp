@@ -69,7 +69,7 @@ constexpr int kTriesNow = 5;
 constexpr int kMostInterruptions = 20;
 /// When a step is due after Next::Done.
 constexpr Date kNever = Date::TimePoint::max();
-/// So many documents whose steps fail in a row are an outage.
+/// The number of different documents whose steps fail in a row that makes an outage.
 constexpr std::size_t kOutage = 3;
 
 bool FindPath(const json& wanted, const json& tree, std::vector<std::string>& path) {
@@ -223,7 +223,7 @@ StepOutcome Work::RunOne(Duration wait, std::stop_token stop) {
   return Run(Search(wait, stop), stop);
 }
 
-/// No lease: no document was due.
+/// Returns the grant of a due document; its lease is null if none is due.
 Grant Work::Search(Duration wait, std::stop_token stop) const {
   AcquireResult found = AcquireNext(spec_.binding->engine,
                                     SpecFor(*spec_.binding, {.wait = wait}, due_), std::move(stop));
@@ -231,7 +231,8 @@ Grant Work::Search(Duration wait, std::stop_token stop) const {
   return std::move(found.grant);
 }
 
-/// Gives the document back, and makes no step, if `stop` has fired.
+/// Makes the step of a granted document. If `stop` has fired, makes none and gives the document
+/// back.
 StepOutcome Work::Run(Grant grant, const std::stop_token& stop) {
   const LeasePtr& lease = grant.lease;
   if (!lease) return StepOutcome::kNone;
@@ -306,7 +307,7 @@ StepOutcome Work::Fail(const LeasePtr& lease, const std::exception_ptr& error, b
   return attempts.parked ? StepOutcome::kParked : StepOutcome::kFailed;
 }
 
-/// Returns whether the document is parked for it.
+/// Counts an interruption. Returns true if it parks the document, false if a step may follow.
 bool Work::CountInterruption(const LeasePtr& lease) {
   const Key key = LeaseKey(*lease);
   Attempts attempts = AttemptsIn(LeaseBody(*lease));
@@ -330,7 +331,8 @@ void Work::Write(const LeasePtr& lease, WriteKind kind, const Attempts& attempts
                         WithAttempts(spec_, LeaseKey(*lease), LeaseBody(*lease), attempts)));
 }
 
-/// What is none counts as new: T refuses it then.
+/// Returns the attempts of a stored body; new ones if it has none that can be read (T refuses it
+/// then).
 Attempts Work::AttemptsIn(const Body& body) const {
   try {
     return ValueAt(detail::TreeOf(body), spec_.path).get<Attempts>();
@@ -341,7 +343,7 @@ Attempts Work::AttemptsIn(const Body& body) const {
   }
 }
 
-/// Has it the member by which documents fall due?
+/// Whether the body has attempts with a due date.
 bool Work::HasAttempts(const Body& body) const {
   const json& stored = ValueAt(detail::TreeOf(body), spec_.path);
   return stored.is_object() && stored.contains("due");
@@ -353,7 +355,8 @@ Date Work::In(Duration pause) const {
   return pause.ms() > Date::TimePoint::max() - now ? Date::TimePoint::max() : now + pause.ms();
 }
 
-/// Notes a failure. Returns whether it is the document's, or an outage's.
+/// Notes a failed step. Returns true if the failure counts for the document, false if it is put
+/// down to an outage.
 bool Work::Counts(const Key& key) {
   const std::scoped_lock lock(mutex_);
   if (failed_.size() < kOutage) failed_.insert(key);
@@ -376,7 +379,7 @@ void Work::NoteSuccess() {
   changed_.notify_all();
 }
 
-/// Waits for the next step in an outage, if there is one. Returns whether there is none any more.
+/// In an outage, pauses until the next probe. Returns true if the outage is over.
 bool Work::AwaitProbe() {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, stop_.get_token(), PauseAfter(probes_, spec_.options),

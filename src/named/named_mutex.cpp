@@ -1,4 +1,4 @@
-#include "doclock/held_lock.h"
+#include "doclock/named_mutex.h"
 
 #include <utility>
 

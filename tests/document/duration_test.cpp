@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "doclock/held_lock.h"
+#include "doclock/named_mutex.h"
 
 namespace doclock {
 namespace {

@@ -1,5 +1,8 @@
 #pragma once
 
+/// @file
+/// What the verbs of a LockingRepository do. Not for users.
+
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdint>
 #include <functional>
@@ -15,9 +18,6 @@
 #include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
 #include "doclock/locked.h"
-
-/// @file
-/// What the verbs of a LockingRepository do. Not for users.
 
 namespace doclock::detail {
 

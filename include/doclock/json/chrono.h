@@ -1,16 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <type_traits>
-#include <utility>
-
-#include "doclock/json/value_error.h"
-#include "doclock/time.h"
-
 /// @file
 /// Times and durations of std::chrono as JSON.
 ///
@@ -22,6 +11,17 @@
 ///
 /// A duration is a number: its count, in its own unit. So `std::chrono::minutes(5)` is 5; a member
 /// whose type changes its unit needs EntityTraits::Upgrade.
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "doclock/json/value_error.h"
+#include "doclock/time.h"
 
 namespace doclock::detail {
 

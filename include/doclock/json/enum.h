@@ -1,5 +1,10 @@
 #pragma once
 
+/// @file
+/// Enumerations by name: `BOOST_DESCRIBE_ENUM(State, kNew, kPaid)` beside the type, or
+/// `BOOST_DEFINE_ENUM_CLASS(State, kNew, kPaid)` in its place, and the JSON form is "kNew",
+/// "kPaid". A name or a value that the description lacks is an error, not the first one.
+
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
 #include <nlohmann/json.hpp>
@@ -7,11 +12,6 @@
 #include <string>
 
 #include "doclock/json/value_error.h"
-
-/// @file
-/// Enumerations by name: `BOOST_DESCRIBE_ENUM(State, kNew, kPaid)` beside the type, or
-/// `BOOST_DEFINE_ENUM_CLASS(State, kNew, kPaid)` in its place, and the JSON form is "kNew",
-/// "kPaid". A name or a value that the description lacks is an error, not the first one.
 
 namespace doclock::detail {
 

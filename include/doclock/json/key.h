@@ -1,20 +1,20 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
-#include "doclock/document.h"
-#include "doclock/export.h"
-
 /// @file
 /// A Key as JSON, so that one document can name another: text and numbers as they are, an ObjectId
 /// as `{"$oid": ...}` and a UUID as `{"$binary": {...}}` of subtype 04, which MongoDB keeps as
 /// such.
 
+#include <nlohmann/json.hpp>
+
+#include "doclock/document.h"
+#include "doclock/export.h"
+
 namespace doclock {
 
-/// The form above. The type is kept: KeyFromMember gives an equal key.
+/// Returns the key as JSON, with its type: KeyFromMember gives an equal key.
 DOCLOCK_EXPORT nlohmann::json KeyToMember(const Key& key);
-/// From that form. @throws std::invalid_argument if it is no key.
+/// Returns the key that KeyToMember wrote. @throws std::invalid_argument if it is no key.
 DOCLOCK_EXPORT Key KeyFromMember(const nlohmann::json& in);
 
 }  // namespace doclock

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <optional>
-
 /// @file
 /// std::optional as JSON: the value, or null. It stands before nlohmann/json's own form, which is
 /// the same and which only some versions have.
+
+#include <nlohmann/json.hpp>
+#include <optional>
 
 /// @cond
 template <class T>

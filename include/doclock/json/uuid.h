@@ -23,7 +23,7 @@ DOCLOCK_EXPORT Uuid UuidFromText(const std::string& text);
 DOCLOCK_EXPORT ObjectId ObjectIdFromText(const std::string& text);
 /// From text. @throws std::invalid_argument if it is not a UUID.
 DOCLOCK_EXPORT Uuid UuidFromJson(const nlohmann::json& value);
-/// Canonical Extended JSON.
+/// Returns `{"$oid": "..."}`, canonical Extended JSON.
 DOCLOCK_EXPORT nlohmann::json ToExtendedJson(const ObjectId& id);
 /// From canonical Extended JSON or text. @throws std::invalid_argument if it is neither.
 DOCLOCK_EXPORT ObjectId ObjectIdFromJson(const nlohmann::json& value);

@@ -1,5 +1,8 @@
 #pragma once
 
+/// @file
+/// JsonValueError: a JSON value that the type of a member refuses.
+
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,16 @@
 #pragma once
 
+/// @file
+/// std::variant of structs that name themselves, as JSON: the alternative's own members, and one
+/// called "type" with its tag.
+///
+///     struct Card { static constexpr std::string_view kTag = "card"; std::string number; };
+///     struct Cash { static constexpr std::string_view kTag = "cash"; };
+///     using Payment = std::variant<Card, Cash>;   // {"type": "card", "number": "..."}
+///
+/// An alternative must not have a member of that name, and is an object as JSON. One without
+/// members (an empty struct) needs no JSON form of its own.
+
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -12,17 +23,6 @@
 
 #include "doclock/entity_traits.h"
 #include "doclock/json/value_error.h"
-
-/// @file
-/// std::variant of structs that name themselves, as JSON: the alternative's own members, and one
-/// called "type" with its tag.
-///
-///     struct Card { static constexpr std::string_view kTag = "card"; std::string number; };
-///     struct Cash { static constexpr std::string_view kTag = "cash"; };
-///     using Payment = std::variant<Card, Cash>;   // {"type": "card", "number": "..."}
-///
-/// An alternative must not have a member of that name, and is an object as JSON. One without
-/// members (an empty struct) needs no JSON form of its own.
 
 namespace doclock {
 

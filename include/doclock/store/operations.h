@@ -185,7 +185,7 @@ inline constexpr std::size_t kMaxQueueEntries = 64;
 /// checkpoint. A waiter that died meanwhile costs the others no more than this.
 inline constexpr std::chrono::milliseconds kProbation = std::chrono::seconds(5);
 
-/// The request for a lock: half of an acquire, and of a hand-over.
+/// The lock that an AcquireOp asks for, or that a release hands over (WriteOp::Request::next).
 struct GrantRequest {
   Uuid lock_id{};                   ///< Fresh per attempt; never nil.
   std::chrono::milliseconds ttl{};  ///< Length of the lease.
@@ -248,7 +248,7 @@ struct GrantRequest {
 ///
 /// kDone (granted), kBusy, kMissing (no `insert`), kConflict (a unique index), kFailed, kInDoubt.
 struct AcquireOp : StoreOp {
-  /// What the caller asks for.
+  /// The request of an AcquireOp; set by the caller.
   struct Request {
     GrantRequest grant;  ///< The lock.
     Body insert;         ///< The body of a missing document; none: it must exist.
@@ -259,7 +259,7 @@ struct AcquireOp : StoreOp {
     /// keeps no writer waiting.
     bool seems_granted = false;
   };
-  /// What the store did.
+  /// The result of an AcquireOp; set by the store.
   struct Result {
     /// lockVersion after the grant; the fence. With `queued`: after this attempt, so that a grant
     /// from the queue has a higher one.
@@ -284,18 +284,18 @@ struct AcquireOp : StoreOp {
     std::optional<std::chrono::milliseconds> free_in;
   };
 
-  /// For one document.
+  /// Makes an acquire of one document.
   AcquireOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
 
-  Request request;  ///< See Request.
-  Result result;    ///< See Result.
+  Request request;  ///< Set by the caller.
+  Result result;    ///< Set by the store.
 };
 
 /// Renews the lease from now on, by the store's clock. It never shortens the lease, so that
 /// renewals of different lengths may arrive in any order. kDone, kLost (not held by lock_id, or
 /// expired: a renewal never revives), kMissing, kFailed, kInDoubt.
 struct RenewOp : StoreOp {
-  /// What the caller asks for.
+  /// The request of a RenewOp; set by the caller.
   struct Request {
     Uuid lock_id{};                   ///< The lock's.
     std::chrono::milliseconds ttl{};  ///< The new lease.
@@ -306,10 +306,10 @@ struct RenewOp : StoreOp {
     LockMode mode = LockMode::kExclusive;  ///< What `lock_id` was granted as.
   };
 
-  /// For one document.
+  /// Makes a renewal of one document.
   RenewOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
 
-  Request request;  ///< See Request.
+  Request request;  ///< Set by the caller.
 };
 
 /// What a WriteOp does.
@@ -330,7 +330,7 @@ inline constexpr std::int64_t kAnyVersion = -1;
 /// Writes under the lock. Matches lock_id and version, never the time. kDone, kLost, kMissing,
 /// kConflict (a unique index), kFailed (nothing written, still locked), kInDoubt.
 struct WriteOp : StoreOp {
-  /// What the caller asks for.
+  /// The request of a WriteOp; set by the caller.
   struct Request {
     WriteKind write = WriteKind::kRelease;  ///< What it does.
     Uuid lock_id{};                         ///< The lock's.
@@ -360,17 +360,17 @@ struct WriteOp : StoreOp {
       return release_id.is_nil() ? lock_id : release_id;
     }
   };
-  /// What the store did.
+  /// The result of a WriteOp; set by the store.
   struct Result {
     /// After the write; of an erasure, what it would be. With kInDoubt: if it was made; or 0.
     std::int64_t version = 0;
   };
 
-  /// For one document.
+  /// Makes a write of one document.
   WriteOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
 
-  Request request;  ///< See Request.
-  Result result;    ///< See Result.
+  Request request;  ///< Set by the caller.
+  Result result;    ///< Set by the store.
 };
 
 /// What a SaveOp does.
@@ -389,7 +389,7 @@ enum class SaveKind : std::uint8_t {
 /// lock is cleared in the same write, which ends its holder's right to write. kDone, kBusy,
 /// kMissing, kConflict, kFailed, kInDoubt.
 struct SaveOp : StoreOp {
-  /// What the caller asks for.
+  /// The request of a SaveOp; set by the caller.
   struct Request {
     SaveKind save = SaveKind::kReplace;   ///< What it does.
     std::int64_t expected = kAnyVersion;  ///< The version last known.
@@ -401,22 +401,22 @@ struct SaveOp : StoreOp {
     /// Does it change the document?
     [[nodiscard]] bool Writes() const noexcept { return save != SaveKind::kExpect; }
   };
-  /// What the store did.
+  /// The result of a SaveOp; set by the store.
   struct Result {
     std::int64_t version = 0;  ///< After the write. With kInDoubt: if it was made; or 0.
     Uuid born{};  ///< After a kInsert: the document's incarnation, chosen by the store.
   };
 
-  /// For one document.
+  /// Makes a save of one document.
   SaveOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kSave, c, k) {}
 
-  Request request;  ///< See Request.
-  Result result;    ///< See Result.
+  Request request;  ///< Set by the caller.
+  Result result;    ///< Set by the store.
 };
 
 /// Reads. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).
 struct ReadOp : StoreOp {
-  /// What the store found.
+  /// The result of a ReadOp; set by the store.
   struct Result {
     Body body;                 ///< The stored body.
     std::int64_t version = 0;  ///< 0 for documents never locked or saved through this library.
@@ -431,10 +431,10 @@ struct ReadOp : StoreOp {
     std::chrono::milliseconds remaining{};  ///< The time left of a live lock.
   };
 
-  /// For one document.
+  /// Makes a read of one document.
   ReadOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kRead, c, k) {}
 
-  Result result;  ///< See Result.
+  Result result;  ///< Set by the store.
 };
 
 /// Calls `visitor` with an operation as its derived type (by StoreOp::kind), and returns what

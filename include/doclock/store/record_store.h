@@ -1,5 +1,8 @@
 #pragma once
 
+/// @file
+/// RecordStore: a database without locks, of which StoreOver makes a Store.
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -110,7 +113,7 @@ class DOCLOCK_EXPORT RecordStore {
     /// Shows each record of a collection that meets Filter::conditions() once to `visit`, in any
     /// order, until that returns false. It may show others too, which are left out then; the rest
     /// of the filter is not for it. A record that cannot be read is shown with a lock that is null.
-    /// `visit` does not use the transaction. A scan locks nothing.
+    /// `visit` must not use the transaction. The scan must lock nothing.
     virtual void Scan(const std::string& collection, const Filter& filter,
                       const std::function<bool(const Key&, Record&&)>& visit) = 0;
     /// Returns the time. Called after a Load, or before a Scan, also as the first function of all,

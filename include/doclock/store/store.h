@@ -113,7 +113,8 @@ struct GrantSeen {
   Body body = {};            ///< After the grant; none: not known.
 };
 
-/// What may have happened to locks of one collection.
+/// A hint that a lock of one collection may have become free, or was granted from its queue; see
+/// Store::Watch.
 struct LockHint {
   /// Key::Hash of the document's key, which is the same in other processes.
   /// Nothing: any document may be concerned.

@@ -63,13 +63,6 @@ struct MongodbStoreOptions {
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenMongodbStore(const std::string& uri,
                                                        MongodbStoreOptions options = {});
 
-/// The largest difference between the clocks of any two servers that this store on MongoDB has
-/// reached. The store measures it when it is opened and every half minute. It is a part of
-/// StoreTraits::clock_margin, by which holders give up early, because a new primary counts leases
-/// by its own clock. Thread-safe.
-/// @throws std::invalid_argument for another kind of store.
-DOCLOCK_EXPORT std::chrono::nanoseconds MongodbClockSkew(const Store& store);
-
 /// Opens a database as OpenMongodbStore does, with the connections of `pool`, which must outlive
 /// the store and all LockManagers over it. Calls, renewals and change streams share the
 /// connections; allow at least eight (the URI's `maxPoolSize`). Each collection with waiters has a
@@ -85,6 +78,13 @@ DOCLOCK_EXPORT std::chrono::nanoseconds MongodbClockSkew(const Store& store);
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenMongodbStore(_mongoc_client_pool_t* pool,
                                                        const std::string& database,
                                                        MongodbStoreOptions options = {});
+
+/// The largest difference between the clocks of any two servers that this store on MongoDB has
+/// reached. The store measures it when it is opened and every half minute. It is a part of
+/// StoreTraits::clock_margin, by which holders give up early, because a new primary counts leases
+/// by its own clock. Thread-safe.
+/// @throws std::invalid_argument for another kind of store.
+DOCLOCK_EXPORT std::chrono::nanoseconds MongodbClockSkew(const Store& store);
 
 /// What joined work is given; valid until it returns.
 struct MongodbJoin {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "doclock/document.h"
@@ -89,10 +90,6 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-}  // namespace doclock::testing
-
-namespace doclock::testing {
 
 /// Ends a lease now, as if its time had run out; the lock is not granted to another client. The
 /// document's version rises by one. Shares are released. A lease that is over stays as it is.

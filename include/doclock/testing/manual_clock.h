@@ -1,7 +1,9 @@
 #pragma once
 
+/// @file
+/// ManualClock: time that a test moves by hand.
+
 #include <chrono>
-#include <functional>
 #include <memory>
 
 #include "doclock/export.h"

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "cli/commands/commands.h"
+#include "cli/json/json_text.h"
 #include "cli/json/lock_json.h"
 #include "cli/options/keys.h"
 #include "cli/options/options.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/json/lock_json.h"
+#include "cli/json/json_text.h"
 #include "cli/options/durations.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
+#include "cli/json/json_text.h"
 #include "cli/json/lock_fields_text.h"
 #include "cli/json/lock_json.h"
 #include "cli/options/keys.h"

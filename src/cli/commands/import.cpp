@@ -12,7 +12,6 @@
 #include "cli/json/document_line.h"
 #include "cli/json/input.h"
 #include "cli/json/json_text.h"
-#include "cli/json/lock_json.h"
 #include "cli/options/options.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"

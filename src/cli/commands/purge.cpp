@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "cli/commands/commands.h"
-#include "cli/json/lock_json.h"
+#include "cli/json/json_text.h"
 #include "cli/options/options.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
+#include "cli/json/json_text.h"
 #include "cli/json/lock_json.h"
 #include "cli/options/durations.h"
 #include "cli/options/keys.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -115,5 +116,7 @@ std::string JsonText(const json& what, int indent) { return ExactText({what}, in
 std::string ExactText(const detail::ExactJson& what, int indent) {
   return WithoutControls(detail::Print(what, indent, json::error_handler_t::replace));
 }
+
+void PrintJson(const json& what) { std::cout << JsonText(what) << std::endl; }
 
 }  // namespace doclock::cli

@@ -26,6 +26,9 @@ Body StorableBody(detail::ExactJson what);
 /// other programs may not be UTF-8; such bytes are replaced.
 std::string JsonText(const nlohmann::json& what, int indent = -1);
 
+/// Prints JSON on one line, as JsonText writes it.
+void PrintJson(const nlohmann::json& what);
+
 /// JSON text with all digits of its numbers.
 std::string ExactText(const detail::ExactJson& what, int indent = -1);
 

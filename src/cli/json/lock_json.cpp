@@ -1,9 +1,7 @@
 #include "cli/json/lock_json.h"
 
 #include <chrono>
-#include <iostream>
 
-#include "cli/json/json_text.h"
 #include "cli/options/keys.h"
 
 namespace doclock::cli {
@@ -44,7 +42,5 @@ json JsonOf(const std::vector<LockStatus>& locks) {
   for (const LockStatus& lock : locks) all.push_back(JsonOf(lock));
   return all;
 }
-
-void PrintJson(const json& what) { std::cout << JsonText(what) << std::endl; }
 
 }  // namespace doclock::cli

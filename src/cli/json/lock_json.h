@@ -14,7 +14,4 @@ const char* ModeOf(const LockStatus& lock);
 nlohmann::json JsonOf(const LockStatus& lock);
 nlohmann::json JsonOf(const std::vector<LockStatus>& locks);
 
-/// Prints it on one line, as JsonText writes it.
-void PrintJson(const nlohmann::json& what);
-
 }  // namespace doclock::cli

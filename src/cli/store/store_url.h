@@ -32,7 +32,7 @@ StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment);
 /// Can several processes use such a store? memory: is for one.
 bool IsShared(const BuiltInScheme& store) noexcept;
 
-/// Is it a store that other processes can share?
+/// Checks that other processes can share the store.
 /// @throws std::invalid_argument if not, naming those of this build
 void CheckShared(const StoreUrl& chosen);
 
