@@ -4,11 +4,15 @@
 
 #include "document/free_space.h"
 #include "sqlite/tables/schema.h"
+#include "sqlite/writer.h"
 
 namespace doclock::sqlite {
 namespace {
 
 Finding CheckCoordinator(const ProcessCoordinator& coordinator) {
+  if (coordinator.HasFailedFlush()) {
+    return {"coordinator", FindingLevel::kProblem, kFailedFlush, kAfterFailedFlush};
+  }
   const auto crowd = coordinator.Stores();
   if (crowd.room == 0) return {"coordinator", FindingLevel::kOk, "there is none on this system"};
   const std::string text = std::to_string(crowd.stores) + " stores have the file open";

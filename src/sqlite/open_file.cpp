@@ -1,6 +1,7 @@
 #include "sqlite/open_file.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -144,19 +145,36 @@ void UseWriteAheadLog(Connection& connection, const fs::path& path, Deadline dea
 
 void EnsureSchema(Connection& connection, const fs::path& path, bool begins_era, TimePoint now) {
   if (!begins_era && HasSchema(connection, path.string())) return;
-  const std::int64_t sync = connection.Ask("PRAGMA synchronous");
-  // An era that a power cut undoes would give its versions twice.
-  if (begins_era && sync == 1) connection.Run("PRAGMA synchronous=FULL");
   connection.Run("BEGIN IMMEDIATE");
   try {
     if (!HasSchema(connection, path.string())) CreateSchema(connection);
     if (begins_era) BeginEra(connection, platform::BootId(), now);
     connection.Run("COMMIT");
+    if (connection.has_failed_flush()) throw DatabaseError(SQLITE_IOERR_FSYNC, "in a checkpoint");
   } catch (...) {
     if (connection.InTransaction()) connection.Run("ROLLBACK");
     throw;
   }
-  connection.Run("PRAGMA synchronous=" + std::to_string(sync));
+}
+
+/// Begins a log without holes: all is in the database, and that is flushed. It waits for foreign
+/// readers only if a flush has failed.
+void BeginLog(Connection& connection, const ProcessCoordinator& coordinator, const fs::path& path) {
+  if (!coordinator.HasFailedFlush()) connection.SetDeadline(Deadline::min(), Deadline::max());
+  const bool busy = connection.Ask("PRAGMA wal_checkpoint(TRUNCATE)") != 0;
+  if (busy && coordinator.HasFailedFlush()) {
+    Refuse(path, "has a log that could not be flushed, and another program uses it: close that");
+  }
+}
+
+void PrepareTables(OpenFile& open, bool begins_era, TimePoint now) {
+  try {
+    EnsureSchema(*open.connection, open.path, begins_era, now);
+    if (begins_era) BeginLog(*open.connection, *open.coordinator, open.path);
+  } catch (const DatabaseError& error) {
+    if (error.is_failed_flush()) open.coordinator->NoteFailedFlush();
+    throw;
+  }
 }
 
 /// Refuses sync=off beside the others: it would reuse the log before the database is on the disk.
@@ -173,10 +191,15 @@ void Prepare(OpenFile& open, const SqliteStoreOptions& options, Deadline deadlin
   try {
     UseWriteAheadLog(*open.connection, open.path, deadline);
     const bool begins_era =
-        options.complete && ProcessCoordinator::HasFile() && !open.coordinator->Flushes();
-    if (options.complete) CheckSync(*open.coordinator, open.path, options.sync);
+        options.complete && open.coordinator->slot() != 0 && !open.coordinator->Flushes();
+    if (options.complete || options.sync == SqliteSync::kOff)
+      CheckSync(*open.coordinator, open.path, options.sync);
     const TimePoint now = (options.clock ? options.clock : SystemClock())->Now();
-    EnsureSchema(*open.connection, open.path, begins_era, now);
+    const std::int64_t sync = open.connection->Ask("PRAGMA synchronous");
+    // An era that a power cut undoes would give its versions twice.
+    open.connection->Run("PRAGMA synchronous=FULL");
+    PrepareTables(open, begins_era, now);
+    open.connection->Run("PRAGMA synchronous=" + std::to_string(sync));
     if (begins_era) open.coordinator->BeganEra(options.sync != SqliteSync::kOff);
     open.era = LastEra(*open.connection);
     open.files = std::make_unique<const FileSet>(open.path, *open.connection);

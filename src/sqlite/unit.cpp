@@ -132,7 +132,7 @@ void WriteUnit::Commit(std::span<Document> documents) {
   const auto lasts = [this](const Document& document) {
     return OutlivesProcesses(document, context_.coordinator);
   };
-  if (std::ranges::any_of(documents, lasts)) turn_.NeedFlush();
+  if (turn_.MayNeedFlush() && std::ranges::any_of(documents, lasts)) turn_.NeedFlush();
   changed_ = true;
   std::vector<Document*> put;
   for (Document& document : documents) {

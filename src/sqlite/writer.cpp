@@ -16,8 +16,7 @@ constexpr const char* kRollback = "ROLLBACK";
 
 void RequireFlushed(const ProcessCoordinator& coordinator) {
   if (!coordinator.HasFailedFlush()) return;
-  throw RefusedError(
-      "a flush to the disk has failed: close all stores of the file, and open it again");
+  throw RefusedError(std::string(kFailedFlush) + ": " + kAfterFailedFlush);
 }
 
 Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
@@ -26,8 +25,10 @@ Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coord
       files_(files),
       coordinator_(coordinator),
       busy_timeout_(options.busy_timeout.ms()),
-      // Without eras a version that a power cut undoes would be given twice.
-      chooses_(options.sync == SqliteSync::kFull && coordinator.slot() != 0) {
+      // Without an era of its own a version that a power cut undoes would be given twice.
+      flushes_(options.sync == SqliteSync::kFull && coordinator.Flushes().value_or(false)
+                   ? std::optional(true)
+                   : std::nullopt) {
   static_cast<void>(connection_->Prepared(kRollback));  // there may be no memory when it is needed
 }
 
@@ -73,8 +74,9 @@ void Writer::Turn::Begin(Deadline work_deadline, bool flush) {
   }
 }
 
+bool Writer::Turn::MayNeedFlush() const noexcept { return !writer_.flushes_.value_or(true); }
+
 void Writer::Turn::NeedFlush() {
-  if (!writer_.chooses_ || writer_.flushes_) return;
   Connection& connection = *writer_.connection_;
   const auto seen = connection.Ask("PRAGMA data_version");
   writer_.RollBack();  // SQLite refuses the pragma inside a transaction
@@ -121,7 +123,7 @@ bool Writer::End() noexcept {
 }
 
 void Writer::SetFlush(bool flush) {
-  if (!chooses_ || flush == flushes_) return;
+  if (!flushes_ || flush == flushes_) return;
   flushes_ = false;  // also if the pragma takes effect and fails
   connection_->Run(flush ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
   flushes_ = flush;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sqlite/db/connection.h"
@@ -12,6 +13,9 @@
 #include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
+
+inline constexpr const char* kFailedFlush = "a flush to the disk has failed";
+inline constexpr const char* kAfterFailedFlush = "close all stores of the file, and open it again";
 
 /// @throws DatabaseError (kRefused) once a flush has failed
 void RequireFlushed(const ProcessCoordinator& coordinator);
@@ -41,6 +45,8 @@ class Writer {
     /// @param flush Commit returns once the changes are on the disk, with all earlier commits: they
     /// are in one log. Otherwise they outlive this process, but not a power cut.
     void Begin(Deadline work_deadline, bool flush);
+    /// Whether the transaction is one without `flush` that NeedFlush can make one with it.
+    [[nodiscard]] bool MayNeedFlush() const noexcept;
     /// Makes a transaction that has changed nothing one with `flush`. @throws RacedException if a
     /// program that does not know the coordinator has written meanwhile
     void NeedFlush();
@@ -70,9 +76,9 @@ class Writer {
   const FileSet& files_;
   ProcessCoordinator& coordinator_;
   std::chrono::milliseconds busy_timeout_;
-  /// Whether each transaction says if it is flushed: `sync` is kFull, and eras begin.
-  const bool chooses_;
-  bool flushes_ = true;  ///< With `chooses_`: what the connection does now.
+  /// Whether the connection flushes now. Nothing unless each transaction chooses: `sync` is kFull,
+  /// and an era has begun.
+  std::optional<bool> flushes_;
 };
 
 }  // namespace doclock::sqlite

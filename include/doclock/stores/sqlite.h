@@ -21,12 +21,12 @@ class Transaction;
 /// When a commit waits for the disk. All are safe against crashes of processes.
 enum class SqliteSync : std::uint8_t {
   /// The default. Whatever outlives its process survives power loss: documents, transactions,
-  /// detached locks and LockOptions::min_hold. Other locks end with their processes, and do not
-  /// wait for the disk.
+  /// detached locks and LockOptions::min_hold. Other locks end with their processes (Linux), and do
+  /// not wait for the disk there.
   kFull,
-  kNormal,  ///< The last commits may be undone by power loss.
-  /// For tests and benchmarks. All stores that have a file open use it, or none: another one is
-  /// refused (kRefused).
+  kNormal,  ///< Power loss may undo the last commits; fences go on above them (Linux).
+  /// For tests and benchmarks. All stores that have a file open use it, or none: on Linux another
+  /// one is refused (kRefused).
   kOff,
 };
 

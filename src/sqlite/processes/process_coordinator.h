@@ -82,13 +82,13 @@ class ProcessCoordinator {
   /// since the last time when no store had the database open. Called during the write turn, as
   /// BeganEra is.
   [[nodiscard]] virtual std::optional<bool> Flushes() const noexcept = 0;
-  /// An era has begun, and is stored.
+  /// An era has begun, and is in the database on the disk; or no flush had failed before.
   virtual void BeganEra(bool flushes) noexcept = 0;
 
   /// A flush has failed: the log may have a hole on the disk. Recovery after a power cut ends
   /// there, whatever is flushed later.
   virtual void NoteFailedFlush() noexcept = 0;
-  /// Whether one has failed since the last time when no store had the database open.
+  /// Whether one has failed since the last BeganEra.
   [[nodiscard]] virtual bool HasFailedFlush() const noexcept = 0;
 
   /// Names this store in the rows of its locks while it is open; 0 if other processes cannot see

@@ -100,6 +100,7 @@ int Sync(sqlite3_file* file, int) {
   ++machine.flushes;
   if (machine.failing_flushes > 0) {
     --machine.failing_flushes;
+    machine.open.at(file).file->changes.clear();  // as Linux does
     return SQLITE_IOERR_FSYNC;
   }
   machine.open.at(file).file->Flush();

@@ -20,7 +20,7 @@ class Disk {
   static void CutAfter(int steps);
   static void Cut() { CutAfter(0); }
   [[nodiscard]] static bool IsOff();
-  /// This many of the next flushes fail.
+  /// This many of the next flushes fail, and what they should have flushed never comes to the disk.
   static void FailFlushes(int count);
   /// Of what was not flushed, some sectors are on the disk, a prefix, all or nothing, at random;
   /// null: nothing. All stores are closed. Returns with the power on.

@@ -46,6 +46,11 @@ class SqliteFlush : public SqliteTest {
     if (op.status == OpStatus::kDone) client().Release(key, op);
     return op.status == OpStatus::kBusy;
   }
+  [[nodiscard]] static FindingLevel LevelOf(Store& store) {
+    const auto findings = store.Examine(nullptr, kBudget);
+    const auto found = std::ranges::find(findings, "coordinator", &Finding::check);
+    return found->level;
+  }
   /// How often the disk is waited for in `run`.
   static int FlushesOf(const std::function<void()>& run) {
     const int before = Disk::flushes();
@@ -271,6 +276,83 @@ TEST_F(SqliteFlush, WhatOutlivesItsProcessIsThereAfterAPowerCut) {
     EXPECT_EQ(FlushesOf([&] { EXPECT_EQ(c.run(), OpStatus::kDone); }), 1);
     CutPower();
     EXPECT_TRUE(c.holds());
+  }
+}
+
+/// The log outlives the stores, and would have a hole.
+TEST_F(SqliteFlush, AFirstStoreBeginsANewLogAfterAFailedFlush) {
+  std::optional<RawDatabase> foreign(file_);
+  ASSERT_EQ(foreign->Number("SELECT count(*) FROM doclock_l_things"), 0);
+  for (const char* key : {"1", "2"}) {
+    Disk::FailFlushes(1);
+    EXPECT_EQ(client().Insert(key).status, OpStatus::kInDoubt);
+    client_.reset();
+    client_.emplace(file_);
+    ASSERT_EQ(client().Insert(key + std::string(", again")).status, OpStatus::kDone);
+    foreign->Number("SELECT count(*) FROM doclock_l_things");
+  }
+  Disk::Cut();
+  foreign.reset();
+  CutPower();
+  EXPECT_TRUE(IsThere("1, again"));
+  EXPECT_TRUE(IsThere("2, again"));
+}
+
+TEST_F(SqliteFlush, AFailedFlushOutlivesTheStoresUntilALogBegins) {
+  RawDatabase foreign(file_);
+  foreign.Run("BEGIN");
+  foreign.Number("SELECT count(*) FROM doclock_l_things");
+  Disk::FailFlushes(1);
+  EXPECT_EQ(client().Insert("1").status, OpStatus::kInDoubt);
+  client_.reset();
+  try {
+    OpenSqliteStore(file_, {.busy_timeout = 50ms});
+    ADD_FAILURE() << "the old log is read";
+  } catch (const StoreException& error) {
+    EXPECT_NE(std::string(error.what()).find("could not be flushed"), std::string::npos)
+        << error.what();
+  }
+  {
+    const auto doctor = OpenSqliteStore(file_, {.create = false, .complete = false});
+    EXPECT_EQ(LevelOf(*doctor), FindingLevel::kProblem);
+  }
+  foreign.Run("COMMIT");
+  client_.emplace(file_);
+  EXPECT_EQ(client().Insert("2").status, OpStatus::kDone);
+  EXPECT_EQ(LevelOf(client().store()), FindingLevel::kOk);
+}
+
+/// A checkpoint without flushes lets the log be used again.
+TEST_F(SqliteFlush, AFirstStoreFlushesWhatOneWithoutFlushesHasLeft) {
+  client_.reset();
+  std::optional<RawDatabase> foreign(file_);
+  foreign->Number("SELECT count(*) FROM doclock_l_things");
+  {
+    Client off(file_, {.sync = SqliteSync::kOff});
+    off.Insert("1", R"({"b":")" + std::string(5'000'000, 'x') + "\"}");
+  }
+  client_.emplace(file_);
+  foreign->Number("SELECT count(*) FROM doclock_l_things");
+  Disk::Cut();
+  foreign.reset();
+  CutPower();
+  EXPECT_TRUE(IsThere("1"));
+}
+
+/// It begins no era, so a fence that a power cut took would be given again.
+TEST_F(SqliteFlush, AllOfAFirstStoreThatBeginsNoEraIs) {
+  client().Insert("1");
+  client_.reset();
+  std::int64_t fence = 0;
+  for (int i = 0; i < 2; ++i) {
+    std::optional<Client> incomplete(std::in_place, file_, SqliteStoreOptions{.complete = false});
+    const AcquireOp held = incomplete->Acquire("1");
+    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+    EXPECT_GT(held.result.version, fence);
+    fence = held.result.version;
+    Disk::Cut();
+    incomplete.reset();
+    Disk::Restart();
   }
 }
 

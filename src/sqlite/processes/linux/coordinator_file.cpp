@@ -194,14 +194,16 @@ void CoordinatorFile::Make() {
     Throw("cannot make room for it", error);
   }
   Map();
-  const std::uint64_t known_id =
-      page_->magic.load(std::memory_order_acquire) == CoordinatorPage::kMagic ? page_->file_id : 0;
+  const bool known = page_->magic.load(std::memory_order_acquire) == CoordinatorPage::kMagic;
+  const std::uint64_t known_id = known ? page_->file_id : 0;
+  const std::uint32_t flush_failed = known ? page_->flush_failed.load() : 0;
   page_->magic.store(0);
   std::memset(static_cast<void*>(page_), 0, sizeof(CoordinatorPage));
   new (page_) CoordinatorPage;
   page_->page_size = sizeof(CoordinatorPage);
   page_->mutex_size = sizeof(pthread_mutex_t);
   page_->file_id = known_id != 0 ? known_id : Random() | 1;
+  page_->flush_failed.store(flush_failed);
   page_->queue.Initialise();
   page_->main.Initialise();
   page_->magic.store(CoordinatorPage::kMagic, std::memory_order_release);

@@ -44,7 +44,7 @@ struct SharedNotification {
 
 /// The beginning of the file "<database>-doclock", mapped by each store that has it open. Its
 /// contents are valid only while a store has the file open: the first store to open it initialises
-/// it anew, so that nothing stale outlives a crash.
+/// it anew, so that nothing stale outlives a crash. Only `file_id` and `flush_failed` stay.
 struct CoordinatorPage {
   static constexpr std::uint64_t kMagic = 0x31304b434f4c4344;  // "DCLOCK01"
   static constexpr std::uint32_t kNotifications = 256;         // a power of two
@@ -62,7 +62,7 @@ struct CoordinatorPage {
   std::atomic<std::int64_t> occupant;  ///< The process that has `main`.
   /// 0: none has begun since the page was made; 1: by a store that flushes; 2: by one with kOff.
   std::atomic<std::uint32_t> era;
-  std::atomic<std::uint32_t> flush_failed;  ///< 1: a flush has failed since the page was made.
+  std::atomic<std::uint32_t> flush_failed;  ///< 1: a flush has failed since the log began.
 
   alignas(64) std::atomic<std::uint32_t> position;  ///< Notifications so far; a futex.
   std::atomic<std::int32_t> watchers;               ///< The watchers of all stores.

@@ -66,7 +66,10 @@ std::optional<bool> SharedCoordinator::Flushes() const noexcept {
   return era == 1;
 }
 
-void SharedCoordinator::BeganEra(bool flushes) noexcept { file_.page().era.store(flushes ? 1 : 2); }
+void SharedCoordinator::BeganEra(bool flushes) noexcept {
+  file_.page().flush_failed.store(0);
+  file_.page().era.store(flushes ? 1 : 2);
+}
 
 void SharedCoordinator::NoteFailedFlush() noexcept { file_.page().flush_failed.store(1); }
 
