@@ -1,6 +1,6 @@
 #include "engine/calls/procedure.h"
 
-#include <atomic>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -25,13 +25,20 @@ void Prepare(StoreCalls& calls, const Procedure::Step& step) noexcept {
 }  // namespace
 
 void Run(StoreCalls& calls, Procedure& procedure) {
-  for (auto step = procedure.Next(); !step.IsEnd(); step = procedure.Next()) {
+  const auto execute_next = [&] {
+    const auto step = procedure.Next();
+    if (step.IsEnd()) return false;
     if (step.pause.count() > 0) calls.Pause(step.pause);
     Prepare(calls, step);
     step.op != nullptr ? BatcherFor(calls, step).Execute(*step.op)
                        : calls.batcher().Commit(*step.commit);
-    procedure.begun_ = true;
-  }
+    return procedure.begun_ = true;
+  };
+  const auto go_on = [&]() noexcept {
+    while (execute_next()) {
+    }
+  };
+  if (execute_next()) go_on();
 }
 
 /// One call of RunAsync.
@@ -89,14 +96,12 @@ void RunAsync(StoreCalls& calls, std::shared_ptr<Procedure> procedure, std::func
 }
 
 void RunTogether(StoreCalls& calls, std::span<const std::shared_ptr<Procedure>> procedures,
-                 const std::function<void()>& done) {
-  const auto left = std::make_shared<std::atomic<std::size_t>>(procedures.size());
+                 const std::function<void(std::size_t)>& done) {
   std::vector<std::shared_ptr<AsyncRun>> runs;
   std::vector<StoreOp*> ops;
   for (const auto& procedure : procedures) {
-    runs.push_back(std::make_shared<AsyncRun>(calls.shared_from_this(), procedure, [left, done] {
-      if (left->fetch_sub(1, std::memory_order_acq_rel) == 1) done();
-    }));
+    runs.push_back(std::make_shared<AsyncRun>(calls.shared_from_this(), procedure,
+                                              [done, place = runs.size()] { done(place); }));
     ops.push_back(procedure->Next().op);
     Prepare(calls, *ops.back());
     ops.back()->if_kept = IfKept::kLeave;

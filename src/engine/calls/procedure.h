@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,17 +47,18 @@ class Procedure {
   bool begun_ = false;
 };
 
-/// Runs it on the caller's thread.
+/// Runs it on the caller's thread. If this throws, the procedure has not begun.
 void Run(StoreCalls& calls, Procedure& procedure);
 /// Runs it on workers; `done` is called once at the end, on one of them. If this throws, the
 /// procedure has not begun, and `done` is not called. `done` must not throw.
 void RunAsync(StoreCalls& calls, std::shared_ptr<Procedure> procedure, std::function<void()> done);
 
 /// Runs several, the first operation of each in one call, which this thread makes; the rest goes as
-/// by RunAsync, and `done` is called once all have ended. One whose document another client's
-/// transaction keeps ends there. If this throws, nothing was sent, and `done` is not called.
+/// by RunAsync, and `done` is called with the place of each that has ended. One whose document
+/// another client's transaction keeps ends there. If this throws, nothing was sent, and `done` is
+/// not called.
 void RunTogether(StoreCalls& calls, std::span<const std::shared_ptr<Procedure>> procedures,
-                 const std::function<void()>& done);
+                 const std::function<void(std::size_t)>& done);
 
 /// Pauses between attempts to settle doubt: 5 ms, doubling, at most 500 ms.
 class Backoff {

@@ -18,12 +18,15 @@ int QueriesAtOnce(const StoreTraits& traits) {
   return traits.immediate || traits.lanes == 1 ? 1 : std::clamp(traits.lanes, 8, 16);
 }
 
+/// How many workers may be in attempts at several locks: more callers wait, for a call at a time.
+int BatchesAtOnce(const StoreTraits& traits) { return std::clamp(traits.lanes, 1, 4); }
+
 std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTraits& traits) {
   if (options.runtime) return options.runtime;
   if (traits.immediate) return MakeRuntime(2);
   // One more for subscriptions. Each lane has one, whatever the others do: so have the renewals,
   // and what waits for rows that other transactions have locked.
-  int workers = QueriesAtOnce(traits) + traits.lanes + 1;
+  int workers = QueriesAtOnce(traits) + BatchesAtOnce(traits) + traits.lanes + 1;
   if (traits.lanes > 1) workers += Batcher::kKeptAtOnce;
   if (traits.reads_apart) workers += 1 + QueriesAtOnce(traits);  // key reads, searches
   return MakeRuntime(std::min(workers, kMostWorkers));
@@ -43,7 +46,8 @@ StoreCalls::StoreCalls(std::shared_ptr<Store> store, ManagerOptions options)
       queries_(std::make_shared<LimitedWork>(*runtime_, QueriesAtOnce(traits_))),
       searching_(traits_.reads_apart
                      ? std::make_shared<LimitedWork>(*runtime_, QueriesAtOnce(traits_))
-                     : queries_) {}
+                     : queries_),
+      batches_(std::make_shared<LimitedWork>(*runtime_, BatchesAtOnce(traits_))) {}
 
 bool StoreCalls::ours() const noexcept { return fork_generation_ == platform::ForkGeneration(); }
 

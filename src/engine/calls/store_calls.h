@@ -44,6 +44,9 @@ class StoreCalls : public std::enable_shared_from_this<StoreCalls> {
   /// For LockNext and transactions. They write, so where reads go apart from writes, no query waits
   /// for them.
   [[nodiscard]] LimitedWork& searching() noexcept { return *searching_; }
+  /// For attempts at several locks in one call, which have a time to wait: nothing else delays
+  /// them.
+  [[nodiscard]] LimitedWork& batches() noexcept { return *batches_; }
   [[nodiscard]] MetQueues& met_queues() noexcept { return met_queues_; }
 
   /// Returns true; false in a child that the process forked.
@@ -90,6 +93,7 @@ class StoreCalls : public std::enable_shared_from_this<StoreCalls> {
   const std::shared_ptr<Batcher> reads_;
   const std::shared_ptr<LimitedWork> queries_;
   const std::shared_ptr<LimitedWork> searching_;
+  const std::shared_ptr<LimitedWork> batches_;
   MetQueues met_queues_;
   std::function<void(Collection&, std::size_t)> on_freed_;
 

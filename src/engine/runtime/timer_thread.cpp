@@ -20,7 +20,8 @@ namespace {
 thread_local const void* state_of_this_thread = nullptr;
 
 /// The clock of condition variables stands still in suspend, the BootClock does not. So long after
-/// it a task may be late.
+/// it a task may be late. With libstdc++ over a glibc before 2.30 the waits follow the wall clock:
+/// a step back of that clock delays the tasks by as much.
 constexpr std::chrono::seconds kLongestSleep{1};
 
 }  // namespace

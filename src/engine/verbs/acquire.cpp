@@ -1,7 +1,8 @@
 /// The ways to a lock: blocking and asynchronous, for one document and for the next of many.
 
 #include <algorithm>
-#include <atomic>
+#include <cstddef>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -146,31 +147,47 @@ void StartOrForget(const PendingPtr& waiter, const Start& start) {
   }
 }
 
-/// One call of AttemptTogether.
+/// Is the state of the lock unknown after this?
+bool TellsNothing(const FailurePtr& failure) noexcept {
+  return failure && (failure->code == Errc::kInDoubt || failure->code == Errc::kUnavailable);
+}
+
+/// One call of AttemptTogether. Thread-safe.
 struct Together {
   Together(std::vector<AcquireSpec> wishes, std::function<void(AttemptResults)> when_done)
       : specs(std::move(wishes)), done(std::move(when_done)) {}
 
-  /// Returns the outcome of the first attempt, once all have ended.
-  AcquireResult TakeFirst() {
-    for (const auto& attempt : attempts) {
-      results.push_back(attempt->lease ? attempt->TakeGranted()
-                                       : Refused<AcquireResult>(attempt->TakeFailure()));
+  /// An attempt has ended: the last one settles the first, which stands for all.
+  void End(std::size_t place, PendingAcquire& waiter) noexcept {
+    AcquireProcedure& attempt = *attempts[place];
+    AcquireResult result =
+        attempt.lease ? attempt.TakeGranted() : Refused<AcquireResult>(attempt.TakeFailure());
+    if (place == 0 && !TellsNothing(result.failure)) waiter.answered = true;
+    std::unique_lock lock(mutex);
+    if (settled) {
+      lock.unlock();
+      return GiveBack(std::move(result.grant));
     }
-    AcquireResult first = std::move(results.front());
-    complete.store(true, std::memory_order_release);
-    return first;
+    results[place] = std::move(result);
+    if (--left > 0) return;
+    result = std::move(results.front());
+    lock.unlock();
+    waiter.Settle(std::move(result));
   }
-  /// The first attempt, which stands for all, is settled; perhaps before they have ended.
+  /// The first attempt is settled; perhaps before all have ended. Then those that were granted are
+  /// given back at once, and the others at their end.
   void Settle(AcquireResult first, Events& events, std::chrono::nanoseconds waited) noexcept {
-    AttemptResults all;
-    if (complete.load(std::memory_order_acquire)) {
-      all = std::move(results);
-    } else {
-      all.resize(1);
-    }
-    for (const AcquireResult& other : all) {
-      if (other.grant.lease) events.Granted(*other.grant.lease, waited, false);
+    std::unique_lock lock(mutex);
+    settled = true;
+    const bool complete = left == 0;
+    AttemptResults all = std::move(results);
+    lock.unlock();
+    for (AcquireResult& other : all) {
+      if (!complete) {
+        GiveBack(std::move(other.grant));
+      } else if (other.grant.lease) {
+        events.Granted(*other.grant.lease, waited, false);
+      }
     }
     all.front() = std::move(first);
     done(std::move(all));
@@ -179,13 +196,15 @@ struct Together {
   const std::vector<AcquireSpec> specs;
   const std::function<void(AttemptResults)> done;
   std::vector<std::shared_ptr<AcquireProcedure>> attempts;
-  AttemptResults results;
-  std::atomic<bool> complete = false;  ///< The results are those of all.
+  std::mutex mutex;  ///< Guards what follows.
+  AttemptResults results = AttemptResults(specs.size());
+  std::size_t left = specs.size();  ///< How many attempts have not ended.
+  bool settled = false;
 };
 
 /// Makes the attempts on this thread. `waiter`: of the first.
 void AttemptHere(const EnginePtr& engine, const std::shared_ptr<Together>& all,
-                 const PendingPtr& waiter) noexcept {
+                 const PendingPtr& waiter) {
   if (waiter->settled()) return;
   for (const AcquireSpec& spec : all->specs) {
     all->attempts.push_back(
@@ -193,9 +212,10 @@ void AttemptHere(const EnginePtr& engine, const std::shared_ptr<Together>& all,
   }
   const std::vector<std::shared_ptr<Procedure>> procedures(all->attempts.begin(),
                                                            all->attempts.end());
-  RunTogether(engine->calls(), procedures, [all, waiter, background = engine->Background()] {
-    waiter->Settle(all->TakeFirst());
-  });
+  RunTogether(engine->calls(), procedures,
+              [all, waiter, background = engine->Background()](std::size_t place) {
+                all->End(place, *waiter);
+              });
 }
 
 /// Searches once on a worker, for an asynchronous caller that does not wait.
@@ -301,7 +321,7 @@ AcquireHandle AttemptTogether(const EnginePtr& engine, std::vector<AcquireSpec> 
     if (engine->closed()) return waiter->End(Errc::kCancelled);  // Close did not know of it
     if (here) return AttemptHere(engine, all, waiter);
     waiter->StartClock();
-    engine->calls().searching().Run([engine, all, waiter, background = engine->Background()] {
+    engine->calls().batches().Run([engine, all, waiter, background = engine->Background()] {
       AttemptHere(engine, all, waiter);
     });
   });

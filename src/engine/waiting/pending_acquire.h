@@ -68,8 +68,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   bool once = false;
   /// It has asked in the others' turn (KeyWaits::NextInTurn). Guarded by the shard's mutex.
   bool asks_in_turn = false;
-  /// Set when it stands in a queue. The queue then knows the store's last answer and the reason why
-  /// a wait ended.
+  /// Set when it stands in a queue, which then knows the store's last answer and the reason why a
+  /// wait ended; or, if it is `once`, when the store has answered.
   std::atomic<bool> answered = false;
   /// How long the store took to refuse its attempt before it stood in a queue; 0: there was none.
   std::chrono::nanoseconds first_answer{};

@@ -46,7 +46,7 @@ FailurePtr InDoubt(LeaseBook& book, const AcquireSpec& spec, const AcquireOp& op
 }
 
 AcquireResult Granted(LeaseBook& book, const AcquireSpec& spec, const AcquireOp& op,
-                      const Key& found, TimePoint sent) {
+                      const Key& found, TimePoint sent) noexcept {
   AcquireResult result;
   result.grant.body = op.result.body;
   result.grant.took_over = op.result.took_over;
@@ -61,7 +61,7 @@ AcquireResult Granted(LeaseBook& book, const AcquireSpec& spec, const AcquireOp&
 
 }  // namespace
 
-AcquireResult SearchOnce(LeaseBook& book, const AcquireSpec& spec, bool asks_free_in) noexcept {
+AcquireResult SearchOnce(LeaseBook& book, const AcquireSpec& spec, bool asks_free_in) {
   AcquireResult result;
   const Key unknown;
   Key found;

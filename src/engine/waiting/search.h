@@ -11,7 +11,7 @@ namespace doclock::detail {
 /// Asks the store once for any free document that matches the filter. The failure of a search in
 /// vain is kNotFound. @param asks_free_in tells then, as `remaining`, when a document falls due or
 /// a lock ends
-AcquireResult SearchOnce(LeaseBook& book, const AcquireSpec& spec, bool asks_free_in) noexcept;
+AcquireResult SearchOnce(LeaseBook& book, const AcquireSpec& spec, bool asks_free_in);
 
 /// Why a wait for such a document ended without one.
 FailurePtr NothingFree(const AcquireSpec& spec, Errc code) noexcept;

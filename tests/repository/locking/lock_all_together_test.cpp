@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "doclock/testing/faulty_store.h"
@@ -32,6 +34,21 @@ class CallsStore : public testing::FaultyStore {
     }
     FaultyStore::Execute(ops, budget);
   }
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override {
+    {
+      std::unique_lock lock(mutex_);
+      ++calls_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return searches_open_; });
+    }
+    FaultyStore::AcquireNext(filter, op, key, budget);
+  }
+  void ShutSearches() {
+    const std::lock_guard lock(mutex_);
+    searches_open_ = false;
+    calls_ = 0;
+  }
   /// How many locks each call has asked for, since the last time.
   std::vector<std::ptrdiff_t> Attempts() {
     const std::lock_guard lock(mutex_);
@@ -47,13 +64,13 @@ class CallsStore : public testing::FaultyStore {
     open_ = false;
     calls_ = 0;
   }
-  void AwaitCall() {
+  void AwaitCalls(int calls) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return calls_ > 0; });
+    changed_.wait(lock, [&] { return calls_ >= calls; });
   }
   void OpenUp() {
     const std::lock_guard lock(mutex_);
-    open_ = true;
+    open_ = searches_open_ = true;
     changed_.notify_all();
   }
 
@@ -63,6 +80,7 @@ class CallsStore : public testing::FaultyStore {
   std::condition_variable changed_;
   std::vector<std::ptrdiff_t> attempts_;
   bool open_ = true;
+  bool searches_open_ = true;
   int calls_ = 0;
   int all_calls_ = 0;
 };
@@ -153,7 +171,7 @@ TEST_P(LockAllTogether, AStopEndsTheWaitForTheCall) {
   store->Shut();
   std::stop_source stop;
   std::jthread stopper([&] {
-    store->AwaitCall();
+    store->AwaitCalls(1);
     stop.request_stop();
   });
   EXPECT_EQ(CodeOf([&] {
@@ -163,6 +181,16 @@ TEST_P(LockAllTogether, AStopEndsTheWaitForTheCall) {
   store->OpenUp();
   EXPECT_TRUE(others.Lock("a", {.wait = 10s}));
   EXPECT_TRUE(others.Lock("b", {.wait = 10s}));
+}
+
+TEST_P(LockAllTogether, NoSearchDelaysTheCall) {
+  store->ShutSearches();
+  std::vector<std::future<std::optional<Locked<Saga>>>> searches;
+  for (int i = 0; i < GetParam(); ++i) searches.push_back(sagas.TryLockNextAsync({}));
+  store->AwaitCalls(GetParam());
+  const auto failed = CodeOf([&] { ReleaseAll(sagas.LockAll({"a", "b"}, {.wait = 10s})); });
+  store->OpenUp();
+  EXPECT_EQ(failed, std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Lanes, LockAllTogether, ::testing::Values(1, 8));
