@@ -43,8 +43,8 @@ bool HasIndexLike(const Doc& index, const Reply& list, std::vector<Finding>& fou
 bool HasIndex(const Reply& list, std::string_view name);
 
 // Locks that another library than expected keeps in a collection, whose programs would not see
-// those of doclock. As in collection_rules.h, all findings are kProblem, and their texts begin with
-// a verb. `library` is the one whose layout the collection was given; empty: none's.
+// those of doclock. All findings are kProblem, and their texts begin with a verb. `library` is the
+// one whose layout the collection was given; empty: none's.
 
 /// The question whose answer shows one of the collection's first documents that holds such locks.
 Doc ForeignLocksIn(const Collection& collection, std::string_view library);

@@ -42,7 +42,7 @@ struct CommandResult {
 
   [[nodiscard]] bool answered() const noexcept { return outcome == Outcome::kAnswered; }
   [[nodiscard]] bool is_duplicate() const noexcept { return code == kDuplicateKey; }
-  /// It matched no document: see Told (write_command.h).
+  /// It matched no document: see Told (statements.h).
   [[nodiscard]] bool met_nothing() const noexcept { return code == kImmutableField; }
   /// The collection's validator refuses the document.
   [[nodiscard]] bool is_invalid() const noexcept { return code == kDocumentValidationFailure; }

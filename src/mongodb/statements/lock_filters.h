@@ -78,7 +78,7 @@ Doc IsFree(const Collection& collection);
 // The shares of a document, for commands. While there are shares, lockId is kSharedLockId, the
 // lease that lockTime and lockTtl make covers the latest of them, and lockReaders is an array of
 //   { id: UUID, time: date of the last grant or renewal, ttl: ms, owner: {...}, group: text }.
-// As in lock_filters.h, no expression makes a command fail.
+// No expression makes a command fail.
 
 // Expressions of a document with sound shares (LockPart::kShares).
 
