@@ -87,7 +87,7 @@ TEST_F(CompletionTest, OffersCommandsAndTheirOptions) {
   EXPECT_EQ(Offered({"re"}),
             "renew\tRenew the leases of a group's locks, or of one lock\n"
             "release\tRelease a group's locks, newest first, or one lock\n");
-  EXPECT_EQ(Lines(Offered({""})).size(), 17U);
+  EXPECT_EQ(Lines(Offered({""})).size(), 18U);
   EXPECT_THAT(Offered({"--js"}), HasSubstr("--json\tPrint JSON\n"));
   EXPECT_THAT(Offered({"run", "--min"}), HasSubstr("--min-hold\t"));
   EXPECT_EQ(Offered({"get", "--min"}), "");
