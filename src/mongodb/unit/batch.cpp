@@ -258,7 +258,9 @@ void Batch::JudgeDeletes(Statements statements, const Reply& reply) {
     if (op.kind == OpKind::kSave)
       return IsSame(static_cast<const SaveOp&>(op).request.born, shown.lock);
     const auto& write = static_cast<const WriteOp&>(op);
-    return shown.lock.lock_id == write.request.lock_id || IsSame(write.request.born, shown.lock);
+    // All documents of another library have one incarnation.
+    return shown.lock.lock_id == write.request.lock_id ||
+           (!IsTheirs(op) && IsSame(write.request.born, shown.lock));
   };
   const auto done = operations_.JudgeDeletes(*statements.front().op->collection, keys,
                                              reply.Integer("n"), {}, survived);

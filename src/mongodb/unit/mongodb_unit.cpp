@@ -85,7 +85,10 @@ void MongodbUnit::LoadSome(std::span<Document> documents) {
   const Collection& collection = *documents.front().asked.collection;
   const bool is_theirs = LayoutOf(collection) != nullptr;
   if (is_theirs && moment_) RefuseFeature(collection, "joint reads");
-  if (is_theirs && documents.front().asked.acquires) return LoadForAttempt(documents.front());
+  if (is_theirs && documents.front().asked.acquires) {
+    for (Document& document : documents) LoadForAttempt(document);
+    return;
+  }
   const bool whole =
       is_theirs || std::any_of(documents.begin(), documents.end(),
                                [](const Document& document) { return !document.asked.lock_only; });

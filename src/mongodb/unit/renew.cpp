@@ -47,6 +47,8 @@ void DoubtPending(std::span<RenewOp* const> ops) {
 /// The number of parts into which renewals are divided to find the blocked one: one part waits in
 /// vain at each level, so few levels are better than few commands.
 constexpr std::size_t kRenewalParts = 8;
+/// A majority takes some time, also for a part that nothing blocks.
+constexpr milliseconds kLeastForPart{50};
 
 /// The renewals of one statement: the shares of one document, or one lease of another library's.
 using Sharers = std::vector<RenewOp*>;
@@ -159,7 +161,7 @@ void Operations::RenewInParts(std::span<RenewOp* const> ops, const RenewalSender
     const auto part = parts.front();
     if (left().count() == 0) {
       for (RenewOp* op : part) op->Doubt("the renewal found no time");
-    } else if (!send(part, std::max(left() / 16, milliseconds(5)))) {
+    } else if (!send(part, std::min(left(), std::max(left() / 16, kLeastForPart)))) {
       divide(part);
     }
   }

@@ -75,6 +75,7 @@ class LayoutBatchTest : public LayoutStoreTest {
       const AcquireOp op = locks_.Acquire(keys_.back(), ids_.back(), Body::FromText("{}"));
       ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
       versions_.push_back(op.result.version);
+      borns_.push_back(op.result.born);
     }
     pool_.Take();
   }
@@ -103,6 +104,7 @@ class LayoutBatchTest : public LayoutStoreTest {
   std::deque<Key> keys_;
   std::vector<Uuid> ids_;
   std::vector<std::int64_t> versions_;
+  std::vector<Uuid> borns_;
 };
 
 TEST_F(LayoutBatchTest, LostLeasesDoNotCostTheOthersTheirs) {
@@ -174,6 +176,19 @@ TEST_F(LayoutBatchTest, AReleaseBesideALostOneIsInDoubtAndTheNextTellsAll) {
   for (const WriteOp& op : releases) EXPECT_EQ(op.status, OpStatus::kInDoubt) << Why(op);
   Execute(releases);
   for (const WriteOp& op : releases) EXPECT_EQ(op.status, OpStatus::kMissing) << Why(op);
+}
+
+/// What another program has taken meanwhile does not show which release was done.
+TEST_F(LayoutBatchTest, AReleaseWhoseDocumentIsTakenAnewIsInDoubtBesideALostOne) {
+  Take(2);
+  Delete("job1001");
+  auto releases = Releases();
+  for (std::size_t i = 0; i < releases.size(); ++i) releases[i].request.born = borns_[i];
+  std::optional<DistributedLockPeer::Held> theirs;
+  pool_.BeforeNext("find", [&] { theirs = peer_.TryAcquire("job1000", kTtl); });
+  Execute(releases);
+  ASSERT_TRUE(theirs);
+  for (const WriteOp& op : releases) EXPECT_EQ(op.status, OpStatus::kInDoubt) << Why(op);
 }
 
 TEST_F(LayoutStoreTest, APurgeDeletesAHundredByOneCommand) {
