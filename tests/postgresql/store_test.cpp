@@ -22,6 +22,7 @@
 #include "doclock/doclock.h"
 #include "doclock/observer.h"
 #include "doclock/time.h"
+#include "locking/database.h"
 #include "postgresql/client/connection.h"
 #include "postgresql/client/pool.h"
 #include "postgresql/support/raw_server.h"
@@ -293,6 +294,7 @@ TEST_F(PostgresqlStore, ACallThatNeverGotItsRowIsNotInDoubt) {
     things.Execute({&op}, 2s);
     ASSERT_EQ(op.status, OpStatus::kFailed);
     EXPECT_EQ(op.detail->code, Errc::kUnavailable);
+    EXPECT_EQ(op.detail->message, locking::kKeptText);
   };
   RawServer other(schema_.url());
   other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR SHARE");

@@ -84,7 +84,7 @@ Finding JudgeFollowers(const Facts& facts) {
 }
 
 Finding JudgePooler(const Facts& facts) {
-  if (!facts.has_pooler) return Ok("pooler", "the connection is the server's own");
+  if (!facts.has_pooler) return Ok("pooler", "the connection looks like the server's own");
   if (!facts.shares_sessions) return Ok("pooler", "a pooler keeps whole sessions");
   return Warning(
       "pooler", "a pooler gives each transaction another session",

@@ -367,8 +367,8 @@ void Connection::Begin() {
 
 void Connection::BeginSnapshot() { Queue(Kind::kControl, kBeginSnapshot(), {}); }
 
-void Connection::WaitForNoLock() {
-  QueueOnce(Kind::kControl, "SET LOCAL lock_timeout = '1ms'", {});
+void Connection::LimitLockWaits(std::chrono::milliseconds most) {
+  QueueOnce(Kind::kControl, "SET LOCAL lock_timeout = " + std::to_string(most.count()), {});
 }
 
 void Connection::Commit() { Queue(Kind::kControl, kCommit(), {}); }
@@ -576,7 +576,9 @@ void Connection::HearRefusal(const Sent& sent, const Result& result, Answers& an
     // (25P03, 57P05: it was idle for too long.) A pooler may end it in the midst of an answer.
     loss.nothing_done = !answers.is_begun && (state == "25P03" || state == "57P05");
     const std::string_view message = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
-    loss.text += ": " + std::string(message);
+    // Poolers say what to change. What is about a value may quote it.
+    const bool quotes = state.starts_with("22") || state.starts_with("23");
+    if (!answers.is_begun && !quotes) loss.text += ": " + std::string(message);
     loss.for_good = Lasts(state, message);
     throw loss;
   }

@@ -46,8 +46,8 @@ inline constexpr std::string_view kDurableCommit =
     "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
     " ELSE current_setting('synchronous_commit') END";
 
-/// How long a statement waits for a lock of another client (once for each such lock). A unit that
-/// may wait for longer is run again.
+/// How long a statement waits for a lock of another client (once for each such lock), unless its
+/// transaction has another limit. A unit that may wait for longer is run again.
 inline constexpr std::chrono::milliseconds kLockWait{250};
 /// An expression, the same as a value for lock_timeout.
 inline constexpr std::string_view kLockTimeout = "'250ms'";
@@ -90,8 +90,9 @@ class Connection {
   void Begin();
   /// Queues the begin of a transaction that reads, and sees one moment.
   void BeginSnapshot();
-  /// Queues that what follows in a transaction waits for no lock of another client.
-  void WaitForNoLock();
+  /// Queues that what follows in a transaction waits at most so long for each lock of another
+  /// client; above zero.
+  void LimitLockWaits(std::chrono::milliseconds most);
   /// Queues the end of a transaction.
   void Commit();
   void Rollback();

@@ -39,7 +39,8 @@ bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline dead
           " FROM " + Here(),
       Parameters().Text(meta), deadline);
   return knows.NumberIfAny(0, 0) != 0;
-} catch (const Refusal&) {
+} catch (const Refusal& refusal) {
+  if (refusal.IsKept()) throw;
   return false;
 }
 

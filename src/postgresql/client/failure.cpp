@@ -96,7 +96,7 @@ constexpr std::string_view kLastingStates[] = {"53400", "3D000", "28",    "42501
                           : refusal.state == "54000"
                               ? ": a value, or the list of the fields, is too long for an "
                                 "index"
-                          : refusal.state == "57014" ? ": it took too long, or was cancelled: "
+                          : refusal.IsTimeout()      ? ": it took too long, or was cancelled: "
                                                        "other clients' transactions may keep the "
                                                        "document"
                           : refusal.state == "53400" ? ": a limit of the server's configuration, "

@@ -28,6 +28,8 @@ struct Refusal : std::exception {
   [[nodiscard]] bool IsRace() const noexcept { return state == "40001" || state == "40P01"; }
   /// Whether another client's transaction locked a row, or a value of an index, for too long.
   [[nodiscard]] bool IsKept() const noexcept { return state == "55P03"; }
+  /// Whether the statement took longer than it may, or was cancelled.
+  [[nodiscard]] bool IsTimeout() const noexcept { return state == "57014"; }
   /// Is there no such function, or none for this server or this role?
   [[nodiscard]] bool TellsOfNothing() const noexcept {
     return state == "42883" || state == "0A000" || state == "42501" || state == "25006";

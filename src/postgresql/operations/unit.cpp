@@ -26,6 +26,8 @@ constexpr auto kNotify = &Fixed<[] {
   return "SELECT set_config('synchronous_commit', 'off', true),"
          " set_config('lock_timeout', '900ms', true), pg_notify($1, $2)";
 }>;
+constexpr auto kTimeLimit =
+    &Fixed<[] { return "SELECT set_config('statement_timeout', $1, true)"; }>;
 /// The comment that EnsureIndex gave it, or its own name.
 constexpr auto kIndexFields = &Fixed<[] {
   return std::string(
@@ -33,6 +35,12 @@ constexpr auto kIndexFields = &Fixed<[] {
       " JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = $2::text::regclass"
       " AND c.relname = $1::text), $1)");
 }>;
+
+/// A limit for a wait: none is shorter than a session's own, nor longer than the server can count.
+std::chrono::milliseconds AsSetting(std::chrono::nanoseconds most) {
+  using namespace std::chrono;
+  return std::clamp(floor<milliseconds>(most), kLockWait, milliseconds(hours(1)));
+}
 
 PostgresqlCollection& Ours(Collection& collection) {
   return static_cast<PostgresqlCollection&>(collection);
@@ -112,9 +120,16 @@ void PostgresqlUnit::Load(std::span<Document> documents) {
     const bool first_look = !has_looked_;
     const bool lone =
         !reads && !all && first_look && documents.size() == 1 && documents.front().asked.alone;
-    const auto row_wait = all || lone ? pool_.TakeRowWait() : nullptr;
-    const bool waits = row_wait != nullptr;
+    const bool may_wait = (all || lone) && !HasNoTimeToWait();
+    // Renewals have a connection of their own, and wait briefly.
+    const bool renews = access_ == locking::Access::kRenew;
+    const auto row_wait = may_wait && !renews ? pool_.TakeRowWait() : nullptr;
+    const bool waits = may_wait && (renews || row_wait != nullptr);
     Begin();
+    if (waits && (all || access_ == locking::Access::kWrite)) {
+      has_long_waits_ = true;
+      connection_->LimitLockWaits(LongestWait(documents.front().asked.patience));
+    }
     const bool sees_moment = reads && documents.size() > 1 && !has_begun_;
     if (sees_moment) connection_->BeginSnapshot();
     std::size_t first = 0;
@@ -145,6 +160,11 @@ void PostgresqlUnit::Load(std::span<Document> documents) {
     if (!reads && !waits && (all || documents.size() > 1 || first_look)) MarkBlocked(documents);
     if ((all || lone) && std::ranges::any_of(documents, &Document::IsBlocked)) ThrowKept(documents);
   });
+}
+
+std::chrono::milliseconds PostgresqlUnit::LongestWait(Deadline patience) const {
+  const auto left = std::min(deadline_, patience) - std::chrono::steady_clock::now();
+  return AsSetting((left - 2 * kLockWait) / 2);
 }
 
 void PostgresqlUnit::ThrowKept(std::span<const Document> documents) const {
@@ -194,7 +214,11 @@ void PostgresqlUnit::Send(const Document& document) {
 
 void PostgresqlUnit::Commit(std::span<Document> documents) {
   try {
-    if (HasNoTimeToWait()) connection_->WaitForNoLock();
+    if (HasNoTimeToWait()) {
+      connection_->LimitLockWaits(std::chrono::milliseconds(1));
+    } else if (has_long_waits_) {
+      connection_->LimitLockWaits(kLockWait);
+    }
     std::set<std::int64_t> hint_locks;
     for (const Document& document : documents) {
       if (!document.IsDecided()) continue;
@@ -248,8 +272,14 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     }
     // Statements that are sent together, without BEGIN, are one transaction too.
     if (connection_->shares_sessions()) Begin();
+    const bool waits = alone && !HasNoTimeToWait();
+    if (waits) {
+      // The row may have several holders, one after the other, and each is waited for.
+      const auto most = AsSetting((deadline_ - std::chrono::steady_clock::now()) / 8 * 7);
+      connection_->Send(kTimeLimit(), Parameters().Text(std::to_string(most.count())));
+    }
     for (auto& [update, group] : groups) {
-      group.place = update->Send(*connection_, group.keys, alone && !HasNoTimeToWait());
+      group.place = update->Send(*connection_, group.keys, waits);
     }
     if (has_begun_) connection_->Commit();
     const std::vector<Result> results = RunCommit();
@@ -271,7 +301,7 @@ bool PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     if (loss.nothing_done) return true;
     doubt("doclock: PostgreSQL: " + loss.text);
   } catch (const Refusal& refusal) {
-    return !refusal.IsKept();  // of a value or a race the long way tells
+    return !refusal.IsKept() && !refusal.IsTimeout();  // of a value or a race the long way tells
   }
   return true;
 }
@@ -282,6 +312,8 @@ void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Document> document
   const bool by_one = refusal.IsAboutAValue() || refusal.IsKept();
   if (documents.size() > 1 && !all && by_one) throw locking::Raced();
   if (!all && refusal.IsKept()) ThrowKept(documents);
+  // Joined work would run again after each wait.
+  if (joined_ && refusal.IsKept()) throw StoreException(Errc::kUnavailable, locking::kKeptText);
   // Statements were sent for the decided ones, in their order.
   std::size_t before = all ? refusal.place : 0;
   const auto sent = std::ranges::find_if(

@@ -42,7 +42,7 @@ class PostgresqlUnit final : public locking::Unit {
                         const std::function<bool(locking::Candidate&&)>& visit) override;
   void Commit(std::span<locking::Document> documents) override;
   /// A JoinedWork.
-  [[nodiscard]] void* Native() override { return &joined_; }
+  [[nodiscard]] void* Native() override { return &joined_.emplace(*connection_, deadline_); }
 
  private:
   /// Begins the transaction with the next statements, unless it has begun.
@@ -51,10 +51,15 @@ class PostgresqlUnit final : public locking::Unit {
   void BeginSnapshot();
   void BeginScan();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
-  /// Would a wait for a lock take until the call ends? Then a write would be in doubt.
+  /// Would a wait for a lock take until the call ends? Then a write would be in doubt. (The answer
+  /// takes time too.)
   [[nodiscard]] bool HasNoTimeToWait() const {
-    return std::chrono::steady_clock::now() + kLockWait >= deadline_;
+    return std::chrono::steady_clock::now() + 2 * kLockWait >= deadline_;
   }
+  /// Returns how long a write waits for each lock on the row that it loads, at most: a row has up
+  /// to two, and behind them there is time to write. It is long because a wait that ends loses its
+  /// place in the row's queue.
+  [[nodiscard]] std::chrono::milliseconds LongestWait(Deadline patience) const;
   /// Another client's transaction has held a document or a table for as long as a statement waits.
   /// @throws Raced if the unit is to wait once more; otherwise locking::Kept
   [[noreturn]] void ThrowKept(std::span<const locking::Document> documents) const;
@@ -85,9 +90,10 @@ class PostgresqlUnit final : public locking::Unit {
   const Deadline deadline_;
   const std::int64_t instance_;
   const Pool::Lent connection_;
-  JoinedWork joined_{*connection_, deadline_};
-  bool has_begun_ = false;   ///< A transaction is open.
-  bool has_looked_ = false;  ///< Something was loaded or searched.
+  std::optional<JoinedWork> joined_;  ///< Once there is some.
+  bool has_begun_ = false;            ///< A transaction is open.
+  bool has_looked_ = false;           ///< Something was loaded or searched.
+  bool has_long_waits_ = false;       ///< The transaction's lock_timeout is a LongestWait.
   bool others_listen_ = false;
   std::optional<TimePoint> now_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
