@@ -48,8 +48,8 @@ class Next {
   /// Makes the next step due at this date, by the store's clock; at once if it is past.
   static Next At(Date due) { return {Kind::kAt, {}, due}; }
   /// Stores the entity, with no further step due. Set `due` of its Attempts, as by
-  /// LockingRepository::Update, to have one made all the same. SQLite has no index for dates: where
-  /// many documents are done, let a condition of the worker's filter leave them out.
+  /// LockingRepository::Update, to have one made all the same. Where many documents are done, call
+  /// Worker::EnsureIndexes.
   static Next Done() { return At(Date(Date::TimePoint::max())); }
   /// Erases the document.
   static Next Erase() { return {Kind::kErase, {}, {}}; }
