@@ -73,9 +73,13 @@ class CliTest : public ::testing::Test {
 
 /// Does the process run, or wait to be reaped by another process?
 inline bool Exists(pid_t process) {
-  const std::string stat = TextOf("/proc/" + std::to_string(process) + "/stat");
-  const auto state = stat.rfind(") ");
-  return state != stat.npos && stat[state + 2] != 'Z';
+  try {
+    const std::string stat = TextOf("/proc/" + std::to_string(process) + "/stat");
+    const auto state = stat.rfind(") ");
+    return state != stat.npos && stat[state + 2] != 'Z';
+  } catch (const std::ios_base::failure&) {
+    return false;  // it ended between the file's opening and its reading
+  }
 }
 
 }  // namespace doclock::cli_test

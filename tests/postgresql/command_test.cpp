@@ -41,10 +41,8 @@ TEST_F(PostgresqlCommand, ListsCollectionsAndExaminesTheServer) {
 
 TEST_F(PostgresqlCommand, NamesAMissingCollectionAndCreatesNone) {
   using Arguments = std::vector<std::string>;
-  for (const Arguments& arguments : {Arguments{"list", "orders"},
-                                     {"export", "orders"},
-                                     {"outbox", "orders"},
-                                     {"events", "-c", "orders"}}) {
+  for (const Arguments& arguments :
+       {Arguments{"list", "orders"}, {"export", "orders"}, {"outbox", "orders"}}) {
     const Ended ended = Doclock(arguments);
     EXPECT_EQ(ended.code, 66) << arguments.front();
     EXPECT_THAT(ended.err, HasSubstr("the store has no collection ")) << arguments.front();

@@ -105,7 +105,7 @@ TEST_F(IndexUse, OfPurgeIsThatOfHeldLocks) {
   Profile(2);
   EXPECT_EQ(jobs_.Admin().Purge().expired, 3);
   Profile(0);
-  ExpectPlan(*Profiled("find"), "IXSCAN { lockId: 1 }", 4);
+  ExpectPlan(*Profiled("find"), "IXSCAN { lockId: 1, _id: 1 }", 4);
 }
 
 class ForeignIndex : public IndexUse {
