@@ -63,7 +63,7 @@ TEST_F(TopTest, ShowsHowManyWaitAndSortsByThem) {
   ASSERT_LT(first, second) << "the other one is older, and before it by name";
   // The terminal library skips blanks by moving the cursor.
   EXPECT_THAT(screen.substr(first, second - first),
-              ContainsRegex("[ CG]1( |\x1b\\[[0-9]*C)+exclusive"));
+              ContainsRegex("[ CGH]1( |\x1b\\[[0-9]*C)+exclusive"));
   EXPECT_THAT(screen.substr(second), ContainsRegex("[ CG]-( |\x1b\\[[0-9]*C)+exclusive"));
   top.Type("q");
   EXPECT_EQ(top.End(), 0);
