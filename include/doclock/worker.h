@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "doclock/detail/facade.h"
+#include "doclock/detail/misuse.h"
 #include "doclock/detail/worker.h"
 #include "doclock/filter.h"
 #include "doclock/lock_manager.h"
@@ -96,7 +97,8 @@ class Worker {
   /// @throws InDoubtException if it is unknown whether the step is stored
   /// @throws StoreException if the store failed. A failed step is not counted then.
   StepOutcome RunOne(Duration wait = {}, std::stop_token stop = {}) {
-    return work_->RunOne(wait, std::move(stop));
+    const auto work = work_;  // for a step that destroys the worker
+    return work->RunOne(wait, std::move(stop));
   }
 
   /// Begins no step any more, and waits up to `deadline` for those under way. Returns the keys of
@@ -176,9 +178,11 @@ class Worker {
                   "doclock: a step cannot be called with a T& and a Transaction&, nor with a T&. "
                   "Write it as [](T& entity, doclock::Transaction& transaction) { ... }.");
     if constexpr (kTransactional) {
+      static_assert(detail::ByReferenceCheck<F&, T&, Transaction&>::value);
       static_assert(std::is_convertible_v<std::invoke_result_t<F&, T&, Transaction&>, Next>,
                     "doclock: a step returns a doclock::Next, as Next::Done().");
     } else if constexpr (std::is_invocable_v<F&, T&>) {
+      static_assert(detail::ByReferenceCheck<F&, T&>::value);
       static_assert(std::is_convertible_v<std::invoke_result_t<F&, T&>, Next>,
                     "doclock: a step returns a doclock::Next, as Next::Done().");
     }
