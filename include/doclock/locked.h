@@ -273,16 +273,13 @@ class Locked {
     void Revert() {
       entity = Read(detail::LeaseBody(*lease));
       Saved();
+      unsettled = false;
     }
-    void Unsettle() noexcept { unsettled = true; }
     [[nodiscard]] Body MakeBody() const {
       return detail::Codec<T>::Over(*binding->collection, detail::LeaseKey(*lease),
                                     detail::LeaseBody(*lease), entity);
     }
-    void Saved() noexcept {
-      detail::FillLockFields(entity, *lease);
-      unsettled = false;
-    }
+    void Saved() noexcept { detail::FillLockFields(entity, *lease); }
     void Ended() noexcept {
       detail::ClearLockFields(entity, detail::LeaseVersion(*lease));
       ended.store(true, std::memory_order_release);
@@ -302,7 +299,9 @@ class Locked {
     const detail::LeasePtr lease;
     const bool created;
     std::atomic<bool> ended = false;
-    bool unsettled = false;  ///< A transaction that named it was refused.
+    /// Whether the last commit that named the handle was refused, and no Revert followed. Atomic,
+    /// because a commit may complete on another thread.
+    std::atomic<bool> unsettled = false;
     T entity;
   };
   using StatePtr = std::shared_ptr<State>;

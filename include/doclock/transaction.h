@@ -226,7 +226,8 @@ class DOCLOCK_EXPORT Transaction {
                                 kind == WriteKind::kErase ? Body() : handle->MakeBody()};
     };
     const auto done = [handle, kind](std::optional<std::int64_t> version) {
-      if (!version) return handle->Unsettle();
+      handle->unsettled = !version;
+      if (!version) return;
       kind == WriteKind::kCheckpoint ? handle->Saved() : handle->Ended();
     };
     return Add(*handle->binding, detail::LeaseKey(*handle->lease), make, done);

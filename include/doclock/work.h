@@ -24,7 +24,7 @@ class Work;
 /// ended. A new entity has `Attempts{}`, which is due at once, or sets `due`. The worker writes the
 /// rest; what a step writes here is overwritten.
 struct Attempts {
-  int count = 0;          ///< How many steps failed since the last one that was stored.
+  int failures = 0;       ///< How many counted steps failed since the last one that was stored.
   int interruptions = 0;  ///< How many workers in a row left their lock behind, as a killed process
                           ///< does, since a step last ended.
   Date due{};             ///< The next step begins no earlier, by the store's clock.
@@ -33,7 +33,7 @@ struct Attempts {
 };
 /// Writes all members, by their names.
 DOCLOCK_EXPORT void to_json(nlohmann::json& out, const Attempts& attempts);
-/// Reads attempts that to_json wrote. A missing member has its default; negative counts are zero.
+/// Reads attempts that to_json wrote. A missing member has its default; negative numbers are zero.
 /// @throws std::invalid_argument naming a member of another type
 DOCLOCK_EXPORT void from_json(const nlohmann::json& in, Attempts& attempts);
 
@@ -69,7 +69,7 @@ struct WorkOptions {
   /// How many steps are made at once by threads of the worker, 0 to 64. With 0 the program calls
   /// Worker::RunOne.
   int threads = 1;
-  /// A document is parked after this many failed steps in a row, at least 1.
+  /// A document is parked after this many counted failures in a row, at least 1.
   int max_attempts = 10;
   /// The pause after the first failed step. It doubles with each further one.
   Duration retry_min = std::chrono::seconds(1);
@@ -105,7 +105,8 @@ struct WorkStatus {
 /// A document that is parked.
 struct ParkedWork {
   Key key;            ///< Its key.
-  Attempts attempts;  ///< Its attempts; see Worker::Parked.
+  Attempts attempts;  ///< As stored. If no worker understands them: new ones, not parked, whose
+                      ///< error says so.
 };
 
 }  // namespace doclock

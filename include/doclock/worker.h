@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "doclock/detail/facade.h"
+#include "doclock/detail/misuse.h"
 #include "doclock/detail/worker.h"
 #include "doclock/filter.h"
 #include "doclock/lock_manager.h"
@@ -54,14 +55,16 @@ namespace doclock {
 /// LockManager closes or the commit is in doubt is not counted.
 ///
 /// **Outages.** When steps of three different documents fail in a row, what all of them need may be
-/// away. Until one succeeds, only failures of one of them count, and the worker's threads make one
-/// step at a time, after pauses that grow as those of a document do.
+/// away. Until a step succeeds, one failure of ten counts, for the document that it meets. The
+/// others make the document due again after as long as the outage has lasted, up to `retry_max`.
 ///
 /// **Interruptions.** A worker that takes over a lock whose holder did not release it, as one that
-/// was killed, counts that before the step. The twentieth in a row parks the document.
+/// was killed, counts that before the step. The twentieth in a row parks the document. A step that
+/// kills its process interrupts those of the other threads as well: give such steps a worker with
+/// one thread.
 ///
-/// Documents go by the date on which they fell due. A document in which `due` is missing or no date
-/// is never due; Parked() lists those in which it is missing.
+/// Documents go by the date on which they fell due. A document in which `due` is no date, or
+/// `parked` no boolean, is never due: it counts as parked.
 ///
 /// Thread-safe. Keeps the LockManager open. The destructor stops the worker, and waits for all
 /// steps under way.
@@ -96,35 +99,39 @@ class Worker {
   /// @throws InDoubtException if it is unknown whether the step is stored
   /// @throws StoreException if the store failed. A failed step is not counted then.
   StepOutcome RunOne(Duration wait = {}, std::stop_token stop = {}) {
-    return work_->RunOne(wait, std::move(stop));
+    const auto work = work_;  // for a step that destroys the worker
+    return work->RunOne(wait, std::move(stop));
   }
 
   /// Begins no step any more, and waits up to `deadline` for those under way. Returns the keys of
-  /// those that have not ended; a step that calls this is among them. Idempotent. RunOne still
-  /// works.
+  /// those that have not ended; a step that calls this is among them. Steps that call this do not
+  /// wait for each other. Idempotent. RunOne still works.
   std::vector<Key> Stop(Duration deadline = kForever) { return work_->Stop(deadline); }
 
   /// Counts the documents that match the filter's conditions. Reads all of them, but no T.
   /// @throws StoreException
   [[nodiscard]] WorkStatus Status() const { return work_->Status(); }
-  /// Returns the documents that match the filter's conditions and are parked, and those that lack
-  /// attempts, whose `parked` is true here. Reads no T.
+  /// Returns the documents that match the filter's conditions and are parked, and those without
+  /// attempts that a worker understands, whose `parked` is false here. Reads all that match, but no
+  /// T.
   /// @throws StoreException
   [[nodiscard]] std::vector<ParkedWork> Parked() const { return work_->Parked(); }
-  /// Makes a document due now that is parked or lacks attempts, with all its attempts. Returns
-  /// false if it is neither.
-  /// @throws NotFoundException if it is not there; what LockingRepository::Update throws
+  /// Makes a document due now that Parked() lists, with all its attempts. Returns false, and
+  /// changes nothing, if it is not parked.
+  /// @throws NotFoundException if it is not there; std::invalid_argument naming a member that is
+  /// stored in the place of the attempts or of an object around them; what
+  /// LockingRepository::Update throws
   bool Retry(std::type_identity_t<detail::KeyArg<T>> key) const {
     return work_->Retry(std::move(key).Take());
   }
-  /// Erases a document that is parked. Returns false, and erases nothing, if it is not parked.
+  /// Erases a document that Parked() lists. Returns false, and erases nothing, if it is not parked.
   /// @throws NotFoundException if it is not there; ConflictException if another client was quicker;
   /// LockException kBusy if it is locked; StoreException, InDoubtException
   bool Drop(std::type_identity_t<detail::KeyArg<T>> key) const {
     return work_->Drop(std::move(key).Take());
   }
-  /// Creates, unless they exist, the indexes by which documents that are due or parked are found.
-  /// Affects speed only. @throws StoreException
+  /// Creates, unless it exists, the index by which documents that are due are found. Affects speed
+  /// only. @throws StoreException
   void EnsureIndexes() const { work_->EnsureIndexes(); }
 
  private:
@@ -176,9 +183,11 @@ class Worker {
                   "doclock: a step cannot be called with a T& and a Transaction&, nor with a T&. "
                   "Write it as [](T& entity, doclock::Transaction& transaction) { ... }.");
     if constexpr (kTransactional) {
+      static_assert(detail::ByReferenceCheck<F&, T&, Transaction&>::value);
       static_assert(std::is_convertible_v<std::invoke_result_t<F&, T&, Transaction&>, Next>,
                     "doclock: a step returns a doclock::Next, as Next::Done().");
     } else if constexpr (std::is_invocable_v<F&, T&>) {
+      static_assert(detail::ByReferenceCheck<F&, T&>::value);
       static_assert(std::is_convertible_v<std::invoke_result_t<F&, T&>, Next>,
                     "doclock: a step returns a doclock::Next, as Next::Done().");
     }

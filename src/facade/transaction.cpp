@@ -167,6 +167,7 @@ void TransactionState::Commit() {
 void TransactionState::CommitAsync(CommitSpec spec, CommitDone done) {
   // A token may begin later than the call that gave it the writes.
   if (spec.parts.size() != parts_.size()) {
+    TellRefused();
     throw std::logic_error("doclock: the transaction was used after CommitAsync()");
   }
   Begin();
@@ -174,6 +175,7 @@ void TransactionState::CommitAsync(CommitSpec spec, CommitDone done) {
     detail::CommitAsync(engine_, std::move(spec), std::move(done));
   } catch (...) {
     phase_ = Phase::kOpen;
+    TellRefused();
     throw;
   }
 }

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "doclock/errors.h"
+#include "document/json/typed_value.h"
+#include "engine/engine.h"
 #include "messaging/retry.h"
 
 namespace doclock {
@@ -37,7 +39,7 @@ void TakeIfThere(const json& in, const char* member, bool fits(const json&), V& 
 }  // namespace
 
 void to_json(json& out, const Attempts& attempts) {
-  out = {{"count", attempts.count},
+  out = {{"failures", attempts.failures},
          {"interruptions", attempts.interruptions},
          {"due", attempts.due},
          {"parked", attempts.parked},
@@ -46,7 +48,7 @@ void to_json(json& out, const Attempts& attempts) {
 
 void from_json(const json& in, Attempts& attempts) {
   detail::Require(in.is_object(), "doclock: the attempts are no object");
-  Attempts read{.count = CountIn(in, "count"), .interruptions = CountIn(in, "interruptions")};
+  Attempts read{.failures = CountIn(in, "failures"), .interruptions = CountIn(in, "interruptions")};
   TakeIfThere(
       in, "due", [](const json& value) { return value.is_object(); }, read.due);
   TakeIfThere(
@@ -71,6 +73,8 @@ constexpr int kMostInterruptions = 20;
 constexpr Date kNever = Date::TimePoint::max();
 /// The number of different documents whose steps fail in a row that makes an outage.
 constexpr std::size_t kOutage = 3;
+/// In an outage, one failure of so many counts.
+constexpr int kFailuresForACount = 10;
 
 bool FindPath(const json& wanted, const json& tree, std::vector<std::string>& path) {
   if (!tree.is_object()) return false;
@@ -103,32 +107,26 @@ Filter CheckedFilter(const WorkSpec& spec) {
 }
 
 /// The body with other attempts, and all else as it is stored.
+/// @throws std::invalid_argument if something else is stored in their place
 Body WithAttempts(const WorkSpec& spec, const Key& key, const Body& body,
                   const Attempts& attempts) {
   json tree = detail::TreeOf(body);
   json* place = &tree;
   for (const std::string& name : spec.path) {
-    if (!place->is_object()) *place = json::object();
     place = &(*place)[name];
+    Require(place->is_object() || place->is_null(),
+            "doclock: '" + name + "' of document '" + key.ToString() +
+                "' is no object, so no attempts can be stored there");
   }
-  *place = attempts;
+  place->update(json(attempts));
   return Seal(*spec.binding->collection, key, std::move(tree), body);
-}
-
-bool IsCode(const std::exception_ptr& error, std::initializer_list<Errc> codes) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& e) {
-    return std::ranges::find(codes, e.errc()) != codes.end();
-  } catch (...) {
-    return false;
-  }
 }
 
 }  // namespace
 
 Attempts ProbeAttempts() {
-  return {.count = 1'234'567, .interruptions = 7'654'321, .error = "doclock: which member is it?"};
+  return {
+      .failures = 1'234'567, .interruptions = 7'654'321, .error = "doclock: which member is it?"};
 }
 
 std::vector<std::string> PathOf(const Attempts& unlike_others, const json& tree) {
@@ -150,7 +148,8 @@ class Work::Running {
   Running(Work& work, const Key& key, const std::stop_token& stop) : work_(work) {
     const std::scoped_lock lock(work.mutex_);
     began_ = !stop.stop_requested();
-    if (began_) self_ = work.running_.emplace(work.running_.end(), std::this_thread::get_id(), key);
+    if (!began_) return;
+    self_ = work.running_.insert(work.running_.end(), {std::this_thread::get_id(), key});
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -165,7 +164,7 @@ class Work::Running {
  private:
   Work& work_;
   bool began_ = false;
-  std::list<std::pair<std::thread::id, Key>>::iterator self_;
+  std::list<StepUnderWay>::iterator self_;
 };
 
 Work::Work(WorkSpec spec)
@@ -173,11 +172,7 @@ Work::Work(WorkSpec spec)
       due_(CheckedFilter(spec_)
                .Equal(Joined(spec_.path, "parked"), false)
                .Due(Joined(spec_.path, "due"))
-               .OrderBy(Joined(spec_.path, "due"))),
-      parked_(Filter(spec_.filter)
-                  .Equal(Joined(spec_.path, "parked"), true)
-                  .OrderBy(Joined(spec_.path, "due"))),
-      without_attempts_(Filter(spec_.filter).Equal(Joined(spec_.path, "due"), nullptr)) {}
+               .OrderBy(Joined(spec_.path, "due"))) {}
 
 void Work::Start() {
   try {
@@ -191,22 +186,25 @@ void Work::Start() {
 }
 
 void Work::End() noexcept {
-  stop_.request_stop();
+  Stop(kForever);
   for (std::jthread& thread : threads_) {
     thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
   }
   threads_.clear();
-  Stop(kForever);  // those that RunOne makes
 }
 
 std::vector<Key> Work::Stop(Duration deadline) {
   stop_.request_stop();
   std::unique_lock lock(mutex_);
-  changed_.notify_all();
-  const auto have_ended = [&] {
-    return std::ranges::all_of(
-        running_, [](const auto& step) { return step.first == std::this_thread::get_id(); });
+  const auto mark_own = [&](bool stops) {
+    for (StepUnderWay& step : running_) {
+      if (step.thread == std::this_thread::get_id()) step.stops = stops;
+    }
   };
+  mark_own(true);
+  changed_.notify_all();
+  // Steps that call Stop do not wait for each other.
+  const auto have_ended = [&] { return std::ranges::all_of(running_, &StepUnderWay::stops); };
   if (deadline == kForever) {
     changed_.wait(lock, have_ended);
   } else {
@@ -214,8 +212,9 @@ std::vector<Key> Work::Stop(Duration deadline) {
                       std::min<std::chrono::milliseconds>(deadline.ms(), std::chrono::days(365)),
                       have_ended);
   }
+  mark_own(false);
   std::vector<Key> keys;
-  for (const auto& [thread, key] : running_) keys.push_back(key);
+  for (const StepUnderWay& step : running_) keys.push_back(step.key);
   return keys;
 }
 
@@ -285,24 +284,24 @@ void Work::Step(const LeasePtr& lease) {
 
 StepOutcome Work::Fail(const LeasePtr& lease, const std::exception_ptr& error, bool for_good) {
   const Key key = LeaseKey(*lease);
-  const bool counts = for_good || Counts(key);
+  const WorkOptions& options = spec_.options;
+  const std::optional<Duration> outage = for_good ? std::nullopt : Outage(key);
   Attempts attempts = AttemptsIn(LeaseBody(*lease));
-  if (counts && attempts.count < std::numeric_limits<int>::max()) ++attempts.count;
+  if (!outage && attempts.failures < std::numeric_limits<int>::max()) ++attempts.failures;
   attempts.interruptions = 0;
   attempts.error = TextOf(error);
-  attempts.parked = for_good || (counts && attempts.count >= spec_.options.max_attempts);
-  if (attempts.parked) {
-    const std::scoped_lock lock(mutex_);
-    if (probe_ == key) probe_.reset();
-  }
+  attempts.parked = for_good || (!outage && attempts.failures >= options.max_attempts);
   std::exception_ptr unsaved;
   try {
-    if (!attempts.parked) attempts.due = In(PauseAfter(attempts.count, spec_.options));
+    if (!attempts.parked) {
+      const Duration own = PauseAfter(attempts.failures, options);
+      attempts.due = In(std::max(own, std::min(outage.value_or(own), options.retry_max)));
+    }
     Write(lease, WriteKind::kRelease, attempts);
   } catch (...) {
     unsaved = std::current_exception();
   }
-  if (spec_.options.on_failure) spec_.options.on_failure(key, attempts, error);
+  if (options.on_failure) options.on_failure(key, attempts, error);
   if (unsaved) std::rethrow_exception(unsaved);
   return attempts.parked ? StepOutcome::kParked : StepOutcome::kFailed;
 }
@@ -325,10 +324,21 @@ bool Work::CountInterruption(const LeasePtr& lease) {
   return true;
 }
 
-/// Stores other attempts, and all else as it was read.
-void Work::Write(const LeasePtr& lease, WriteKind kind, const Attempts& attempts) const {
-  ThrowIf(detail::Write(lease, kind,
-                        WithAttempts(spec_, LeaseKey(*lease), LeaseBody(*lease), attempts)));
+/// Stores other attempts, and all else as it was read. Drops the error's text if the document has
+/// no room for it.
+void Work::Write(const LeasePtr& lease, WriteKind kind, Attempts& attempts) const {
+  const auto write = [&] {
+    ThrowIf(detail::Write(lease, kind,
+                          WithAttempts(spec_, LeaseKey(*lease), LeaseBody(*lease), attempts)));
+  };
+  try {
+    return write();
+  } catch (const Error& refused) {
+    const bool is_too_large = refused.errc() == Errc::kDocument || refused.errc() == Errc::kRefused;
+    if (!is_too_large || attempts.error.empty()) throw;
+  }
+  attempts.error.clear();
+  write();
 }
 
 /// Returns the attempts of a stored body; new ones if it has none that can be read (T refuses it
@@ -343,10 +353,11 @@ Attempts Work::AttemptsIn(const Body& body) const {
   }
 }
 
-/// Whether the body has attempts with a due date.
-bool Work::HasAttempts(const Body& body) const {
+/// Whether no search finds the body's document due, now or later.
+bool Work::IsParked(const Body& body) const {
   const json& stored = ValueAt(detail::TreeOf(body), spec_.path);
-  return stored.is_object() && stored.contains("due");
+  return !stored.is_object() || stored.value("parked", json()) != json(false) ||
+         KindOf(stored.value("due", json())) != TypedKind::kDate;
 }
 
 /// A moment by the store's clock, which tells what is due.
@@ -355,67 +366,43 @@ Date Work::In(Duration pause) const {
   return pause.ms() > Date::TimePoint::max() - now ? Date::TimePoint::max() : now + pause.ms();
 }
 
-/// Notes a failed step. Returns true if the failure counts for the document, false if it is put
-/// down to an outage.
-bool Work::Counts(const Key& key) {
+/// Notes a failed step. Returns how long the outage has lasted that the failure is put down to;
+/// none if the failure counts for the document.
+std::optional<Duration> Work::Outage(const Key& key) {
+  const TimePoint now = spec_.binding->engine->Now();
   const std::scoped_lock lock(mutex_);
-  if (failed_.size() < kOutage) failed_.insert(key);
-  if (failed_.size() < kOutage) return true;
-  ++probes_;
-  if (!probe_) probe_ = key;
-  return probe_ == key;
-}
-
-bool Work::IsOutage() {
-  const std::scoped_lock lock(mutex_);
-  return failed_.size() == kOutage;
+  if (failed_.size() < kOutage) {
+    failed_.insert(key);
+    if (failed_.size() < kOutage) return std::nullopt;
+    outage_began_ = now;
+    failures_in_outage_ = 0;
+  }
+  failures_in_outage_ = (failures_in_outage_ + 1) % kFailuresForACount;
+  if (failures_in_outage_ == 0) return std::nullopt;
+  return now - outage_began_;
 }
 
 void Work::NoteSuccess() {
   const std::scoped_lock lock(mutex_);
   failed_.clear();
-  probe_.reset();
-  probes_ = 0;
-  changed_.notify_all();
-}
-
-/// In an outage, pauses until the next probe. Returns true if the outage is over.
-bool Work::AwaitProbe() {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, stop_.get_token(), PauseAfter(probes_, spec_.options),
-                           [this] { return failed_.size() < kOutage; });
 }
 
 void Work::Loop() noexcept {
   const std::stop_token stop = stop_.get_token();
   while (!stop.stop_requested()) {
     try {
-      LoopOnce();
+      Grant grant = Search({}, stop);
+      if (!grant.lease) {
+        const std::scoped_lock lock(waiting_);
+        grant = Search(kForever, stop);
+      }
+      Run(std::move(grant), stop);
     } catch (...) {
-      const auto error = std::current_exception();
-      if (stop.stop_requested() || IsCode(error, {Errc::kClosed, Errc::kForked})) return;
-      // A closing manager ends the search; the next one throws kClosed.
-      if (IsCode(error, {Errc::kCancelled})) continue;
-      if (spec_.options.on_error) spec_.options.on_error(error);
+      if (stop.stop_requested() || spec_.binding->engine->closed()) return;
+      if (spec_.options.on_error) spec_.options.on_error(std::current_exception());
       Pause(stop);
     }
   }
-}
-
-void Work::LoopOnce() {
-  const std::stop_token stop = stop_.get_token();
-  std::unique_lock probing(probing_, std::defer_lock);
-  if (IsOutage()) {
-    probing.lock();
-    if (AwaitProbe()) probing.unlock();
-    if (stop.stop_requested()) return;
-  }
-  Grant grant = Search({}, stop);
-  if (!grant.lease) {
-    const std::scoped_lock lock(waiting_);
-    grant = Search(kForever, stop);
-  }
-  Run(std::move(grant), stop);
 }
 
 WorkStatus Work::Status() const {
@@ -425,7 +412,7 @@ WorkStatus Work::Status() const {
     const Attempts attempts = AttemptsIn(row.body);
     if (row.locked) {
       ++status.locked;
-    } else if (attempts.parked || !HasAttempts(row.body)) {
+    } else if (IsParked(row.body)) {
       ++status.parked;
     } else if (attempts.due <= now) {
       ++status.due;
@@ -439,18 +426,12 @@ WorkStatus Work::Status() const {
 
 std::vector<ParkedWork> Work::Parked() const {
   std::vector<ParkedWork> all;
-  const auto add = [&](const Filter& filter, const std::function<Attempts(const Body&)>& read) {
-    for (QueryRow& row : QueryAtOnce(spec_.binding->engine, *spec_.binding->collection, filter)) {
-      all.push_back({std::move(row.key), read(row.body)});
-    }
-  };
-  add(parked_, [&](const Body& body) {
-    Attempts attempts = AttemptsIn(body);
-    attempts.parked = true;
-    return attempts;
-  });
-  add(without_attempts_, [](const Body&) {
-    return Attempts{.parked = true, .error = "the document has no attempts"};
+  Query(spec_.binding->engine, *spec_.binding->collection, spec_.filter, [&](QueryRow&& row) {
+    if (!IsParked(row.body)) return true;
+    Attempts attempts = AttemptsIn(row.body);
+    if (!attempts.parked) attempts.error = "the document has no attempts that a worker understands";
+    all.push_back({std::move(row.key), std::move(attempts)});
+    return true;
   });
   return all;
 }
@@ -458,7 +439,7 @@ std::vector<ParkedWork> Work::Parked() const {
 bool Work::Retry(const Key& key) const {
   bool retried = false;
   const auto edit = [&](const Body& body) {
-    retried = AttemptsIn(body).parked || !HasAttempts(body);
+    retried = IsParked(body);
     return retried ? WithAttempts(spec_, key, body, {}) : body;
   };
   UpdateDocument(*spec_.binding, {key, edit, Body()}, {});
@@ -469,7 +450,7 @@ bool Work::Drop(const Key& key) const {
   const Binding& binding = *spec_.binding;
   const ReadResult found = Read(binding.engine, *binding.collection, key);
   ThrowIf(found.failure);
-  if (!AttemptsIn(found.body).parked) return false;
+  if (!IsParked(found.body)) return false;
   SaveSpec erase;
   erase.collection = binding.collection.get();
   erase.key = key;
@@ -480,7 +461,7 @@ bool Work::Drop(const Key& key) const {
   return true;
 }
 
-void Work::EnsureIndexes() const { EnsureIndexesOf(*spec_.binding, {due_, parked_}); }
+void Work::EnsureIndexes() const { EnsureIndexesOf(*spec_.binding, {due_}); }
 
 }  // namespace detail
 }  // namespace doclock

@@ -4,6 +4,7 @@
 
 #include <doclock/doclock.h>
 #include <doclock/json/variant.h>
+#include <doclock/worker.h>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
@@ -29,6 +30,12 @@ struct Show {
 struct Step {
   void operator()(Order& o) & { ++o.n; }
 };
+
+struct Job {
+  std::string id;
+  doclock::Attempts attempts = {};
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Job, id, attempts)
 
 /// Types whose key only the caller can know; a number is no key.
 template <int kIndex>
@@ -162,7 +169,13 @@ int main() {
   Update(a, b, a, [](auto, auto&, const auto&, auto&) {});  // takes an entity by value
   Update(
       a, b, b, b, +[](Order&, const Keyless<14>&, Keyless<14>, Keyless<14>&, Transaction&) {
-      });                                                   // takes an entity by value
+      });  // takes an entity by value
+  const doclock::LockingRepository<Job> jobs{manager, "jobs"};
+  using doclock::Next;
+  doclock::Worker(jobs, &Job::attempts, {},
+                  [](Job) { return Next::Now(); });  // takes an entity by value
+  doclock::Worker(jobs, &Job::attempts, {},
+                  [](auto, Transaction&) { return Next::Now(); });  // takes an entity by value
   Update(a, [](Order& o, Transaction&) { return &o; });     // returns a pointer to an entity
   Update(a, b, [](Order&, auto& k, auto&) { return &k; });  // returns a pointer to an entity
   Update(orders, {"1"}, [](std::vector<Order>, auto&) {});  // with the entities and a transaction

@@ -30,7 +30,7 @@ TEST(KilledWorker, ItsStepLeavesNothingAndCountsAsAnInterruption) {
   EXPECT_EQ(worker.RunOne(std::chrono::minutes(5)), StepOutcome::kStored);
   EXPECT_EQ(interruptions, 1);
   EXPECT_EQ(charges.Find("c").value()->steps, 1);
-  EXPECT_EQ(charges.Find("c").value()->attempts.count, 0);
+  EXPECT_EQ(charges.Find("c").value()->attempts.failures, 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "doclock/messages.h"
+#include "doclock/observer.h"
 #include "process/eventually.h"
 #include "repository/support/harness.h"
 
@@ -121,14 +123,14 @@ TEST_P(WorkerTest, NothingOfAStepThatThrowsOrIsRefusedIsStored) {
   });
   EXPECT_EQ(worker.RunOne(), StepOutcome::kFailed);
   EXPECT_EQ(Find("a").stage, "new");
-  EXPECT_EQ(Find("a").attempts.count, 1);
+  EXPECT_EQ(Find("a").attempts.failures, 1);
   EXPECT_EQ(Find("a").attempts.error, "no\\x0aroute");
   EXPECT_FALSE(Stored("here"));
   clock->Advance(1s);
   throws = false;
   EXPECT_EQ(worker.RunOne(), StepOutcome::kFailed);
   EXPECT_EQ(Find("a").stage, "new");
-  EXPECT_EQ(Find("a").attempts.count, 2);
+  EXPECT_EQ(Find("a").attempts.failures, 2);
   EXPECT_EQ(Stored("there")->at("step"), "");
   clock->RunPending();  // releases in the background
   EXPECT_FALSE(IsLocked("there"));
@@ -136,9 +138,10 @@ TEST_P(WorkerTest, NothingOfAStepThatThrowsOrIsRefusedIsStored) {
 }
 
 TEST_P(WorkerTest, FieldsThatTDoesNotKnowStayWhateverAStepDoes) {
-  Put("a", {{"more", 1}, {"attempts", {{"due", Date()}, {"parked", false}}}}, "jobs");
+  Put("a", {{"more", 1}, {"attempts", {{"due", Date()}, {"parked", false}, {"more", 2}}}}, "jobs");
   EXPECT_EQ(Failing().RunOne(), StepOutcome::kFailed);
   EXPECT_EQ(StoredJob("a").at("more"), 1);
+  EXPECT_EQ(StoredJob("a").at("attempts").at("more"), 2);
   clock->Advance(1s);
   EXPECT_EQ(MakeWorker(done).RunOne(), StepOutcome::kStored);
   EXPECT_EQ(StoredJob("a").at("more"), 1);
@@ -150,7 +153,7 @@ TEST_P(WorkerTest, PausesDoubleUntilTheDocumentIsParked) {
   WorkOptions options{.max_attempts = 4, .retry_min = 10s, .retry_max = 30s};
   options.on_failure = [&](const Key& key, const Attempts& attempts, const std::exception_ptr&) {
     EXPECT_EQ(key, Key("a"));
-    told.emplace_back(attempts.count, attempts.parked);
+    told.emplace_back(attempts.failures, attempts.parked);
   };
   auto worker = Failing(options);
   for (const auto pause : {10s, 20s, 30s}) {
@@ -167,7 +170,7 @@ TEST_P(WorkerTest, PausesDoubleUntilTheDocumentIsParked) {
   const auto parked = worker.Parked();
   ASSERT_EQ(parked.size(), 1U);
   EXPECT_EQ(parked[0].key, Key("a"));
-  EXPECT_EQ(parked[0].attempts.count, 4);
+  EXPECT_EQ(parked[0].attempts.failures, 4);
   EXPECT_EQ(parked[0].attempts.error, "no route");
 }
 
@@ -180,7 +183,7 @@ TEST_P(WorkerTest, AParkedDocumentIsRetriedWithAllItsAttemptsOrDropped) {
   EXPECT_EQ(worker.RunOne(), StepOutcome::kParked);
   EXPECT_EQ(worker.RunOne(), StepOutcome::kParked);
   EXPECT_TRUE(worker.Retry("a"));
-  EXPECT_EQ(Find("a").attempts.count, 0);
+  EXPECT_EQ(Find("a").attempts.failures, 0);
   EXPECT_TRUE(worker.Drop("b"));
   EXPECT_FALSE(Stored("b", "jobs"));
   EXPECT_EQ(MakeWorker(done).RunOne(), StepOutcome::kStored);
@@ -194,7 +197,7 @@ TEST_P(WorkerTest, ASuccessBeginsToCountAnew) {
   clock->Advance(1s);
   EXPECT_EQ(MakeWorker([](Job&, Transaction&) { return Next::Now(); }).RunOne(),
             StepOutcome::kStored);
-  EXPECT_EQ(Find("a").attempts.count, 0);
+  EXPECT_EQ(Find("a").attempts.failures, 0);
   EXPECT_EQ(Find("a").attempts.error, "");
 }
 
@@ -284,7 +287,7 @@ TEST_P(WorkerTest, TheAttemptsMayHaveAnyNameAndPlace) {
       nested, &NestedJob::tries, Filter(),
       [](NestedJob&) -> Next { throw std::runtime_error("no"); }, ByHand());
   EXPECT_EQ(worker.RunOne(), StepOutcome::kFailed);
-  EXPECT_EQ(Stored("a", "nested")->at("work").at("tries").at("count"), 1);
+  EXPECT_EQ(Stored("a", "nested")->at("work").at("tries").at("failures"), 1);
 }
 
 TEST_P(WorkerTest, WrongArgumentsAreRefusedByName) {
@@ -313,26 +316,55 @@ TEST_P(WorkerTest, WrongArgumentsAreRefusedByName) {
               HasSubstr("does not have its Attempts"));
 }
 
-TEST_P(WorkerTest, ADocumentWithoutAttemptsIsNotDueUntilItIsRetried) {
-  Put("a", {{"stage", "old"}}, "jobs");
+TEST_P(WorkerTest, ADocumentThatNoSearchFindsIsParkedUntilItIsRetriedOrDropped) {
+  const json due = Date();
+  const std::map<std::string, json> all{{"has none", nullptr},
+                                        {"no parked", {{"due", due}}},
+                                        {"parked is 0", {{"due", due}, {"parked", 0}}},
+                                        {"due is null", {{"due", nullptr}, {"parked", false}}},
+                                        {"due is text", {{"due", "2020"}, {"parked", false}}},
+                                        {"parked alone", {{"parked", true}}}};
+  for (const auto& [key, attempts] : all) Put(key, {{"attempts", attempts}}, "jobs");
+  Put("lacks them", {{"stage", "old"}}, "jobs");
   auto worker = MakeWorker(done);
   EXPECT_EQ(worker.RunOne(), StepOutcome::kNone);
+  EXPECT_EQ(worker.Status().parked, 7);
   const auto parked = worker.Parked();
-  ASSERT_EQ(parked.size(), 1U);
-  EXPECT_TRUE(parked[0].attempts.parked);
-  EXPECT_EQ(parked[0].attempts.error, "the document has no attempts");
-  EXPECT_TRUE(worker.Retry("a"));
-  EXPECT_EQ(worker.RunOne(), StepOutcome::kStored);
+  ASSERT_EQ(parked.size(), 7U);
+  for (const ParkedWork& one : parked) {
+    if (one.key == Key("parked alone")) continue;
+    EXPECT_FALSE(one.attempts.parked);
+    EXPECT_THAT(one.attempts.error, HasSubstr("no attempts that a worker understands"));
+  }
+  EXPECT_TRUE(worker.Drop("due is text"));
+  for (const ParkedWork& one : worker.Parked()) EXPECT_TRUE(worker.Retry(one.key));
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(worker.RunOne(), StepOutcome::kStored);
+}
+
+TEST_P(WorkerTest, RetryOverwritesNothingElse) {
+  LockingRepository<NestedJob> nested(manager, "nested");
+  const json text = {{"work", "a text"}}, number = {{"work", {{"tries", 5}}}};
+  Put("text", text, "nested");
+  Put("number", number, "nested");
+  Worker<NestedJob> worker(
+      nested, &NestedJob::tries, Filter(), [](NestedJob&) { return Next::Done(); }, ByHand());
+  const auto why = [&](const char* key) -> std::string {
+    return ThrownBy<std::invalid_argument>([&] { worker.Retry(key); }).what();
+  };
+  EXPECT_THAT(why("text"), HasSubstr("'work' of document 'text'"));
+  EXPECT_THAT(why("number"), HasSubstr("'tries' of document 'number'"));
+  EXPECT_EQ(Stored("text", "nested")->at("work"), "a text");
+  EXPECT_EQ(Stored("number", "nested")->at("work").at("tries"), 5);
 }
 
 TEST_P(WorkerTest, ADocumentThatTCannotReadIsPutAsideAndHoldsUpNoOther) {
   const json due = {{"due", Date()}, {"parked", false}};
   Put("bad stage", {{"stage", 5}, {"attempts", due}}, "jobs");
   json bad_count = due;
-  bad_count["count"] = "many";
+  bad_count["failures"] = "many";
   Put("bad count", {{"attempts", bad_count}}, "jobs");
   json huge_count = due;
-  huge_count["count"] = std::numeric_limits<std::int64_t>::max();
+  huge_count["failures"] = std::numeric_limits<std::int64_t>::max();
   Put("huge count", {{"attempts", huge_count}}, "jobs");
   jobs.Insert(Job{"good"});
   std::vector<std::string> steps;
@@ -358,7 +390,7 @@ TEST_P(WorkerTest, WhatClassifyCallsHopelessIsParkedAtOnce) {
   const Inbox inbox(manager);
   auto bug = MakeWorker([](Job&, Transaction&) -> Next { throw std::logic_error("a bug"); });
   EXPECT_EQ(bug.RunOne(), StepOutcome::kParked);
-  EXPECT_EQ(Find("a").attempts.count, 1);
+  EXPECT_EQ(Find("a").attempts.failures, 1);
   EXPECT_TRUE(bug.Retry("a"));
   auto accepting = MakeWorker([&](Job&, Transaction& transaction) {
     inbox.Accept(transaction, "m");
@@ -394,7 +426,7 @@ TEST_P(WorkerTest, AStepThatMeetsAQuickerClientIsMadeAgainAtOnce) {
   meets = 1000;
   EXPECT_EQ(worker.RunOne(), StepOutcome::kFailed);
   EXPECT_EQ(steps, 9);
-  EXPECT_EQ(Find("b").attempts.count, 1);
+  EXPECT_EQ(Find("b").attempts.failures, 1);
 }
 
 TEST_P(WorkerTest, AStepThatCommitsItselfOrLendsASnapshotIsParked) {
@@ -426,7 +458,7 @@ TEST_P(WorkerTest, ALostLeaseIsNotCountedAndStoresNothing) {
   });
   EXPECT_EQ(CodeOf([&] { worker.RunOne(); }), Errc::kLost);
   EXPECT_EQ(Find("a").stage, "");
-  EXPECT_EQ(Find("a").attempts.count, 0);
+  EXPECT_EQ(Find("a").attempts.failures, 0);
 }
 
 TEST_P(WorkerTest, ACommitInDoubtIsNotCounted) {
@@ -439,7 +471,7 @@ TEST_P(WorkerTest, ACommitInDoubtIsNotCounted) {
   EXPECT_EQ(CodeOf([&] { worker.RunOne(); }), Errc::kInDoubt);
   store->Heal();
   clock->Advance(1min);
-  EXPECT_EQ(Find("a").attempts.count, 0);
+  EXPECT_EQ(Find("a").attempts.failures, 0);
   EXPECT_EQ(worker.RunOne(), StepOutcome::kStored);
 }
 
@@ -448,7 +480,7 @@ TEST_P(WorkerTest, AStoreThatIsAwayCountsNothing) {
   std::vector<int> told;
   WorkOptions options;
   options.on_failure = [&](const Key&, const Attempts& attempts, const std::exception_ptr&) {
-    told.push_back(attempts.count);
+    told.push_back(attempts.failures);
   };
   auto worker = MakeWorker(done, options);
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = 2});
@@ -456,23 +488,100 @@ TEST_P(WorkerTest, AStoreThatIsAwayCountsNothing) {
   EXPECT_EQ(store->Heal(), 0);
   EXPECT_EQ(told.size(), 1U);
   clock->Advance(1min);
-  EXPECT_EQ(Find("a").attempts.count, 0);
+  EXPECT_EQ(Find("a").attempts.failures, 0);
   EXPECT_EQ(worker.RunOne(), StepOutcome::kStored);
 }
 
-TEST_P(WorkerTest, AnOutageCountsFailuresOfOneDocumentAtATime) {
-  for (const char* const id : {"a", "b", "c", "d", "e"}) jobs.Insert(Job{id});
-  auto failing = Failing({.max_attempts = 5, .retry_max = 1s});
-  for (int round = 0; round < 10; ++round) {
-    while (failing.RunOne() != StepOutcome::kNone) {
-    }
-    clock->Advance(1s);
+TEST_P(WorkerTest, InAnOutageOneFailureOfTenCounts) {
+  for (const char* const id : {"a", "b", "c", "d"}) jobs.Insert(Job{id});
+  auto failing = Failing({.retry_max = 1min});
+  int steps = 0;
+  for (; steps < 4; ++steps) EXPECT_EQ(failing.RunOne(), StepOutcome::kFailed);
+  clock->Advance(10s);
+  EXPECT_EQ(failing.RunOne(), StepOutcome::kFailed);  // the outage has lasted 10 s, so it pauses so
+  clock->Advance(9s);
+  for (++steps; failing.RunOne() != StepOutcome::kNone; ++steps) {
   }
-  std::map<int, int> counts;
-  for (const auto& job : jobs.Find(Filter())) ++counts[job->attempts.count];
-  // Two failed before it was an outage; of one at a time all count until it is parked.
-  EXPECT_EQ(counts[5], 2);
-  EXPECT_EQ(failing.Parked().size(), 2U);
+  clock->Advance(1s);
+  EXPECT_EQ(failing.RunOne(), StepOutcome::kFailed);
+  for (++steps; steps < 2 + 30;) {
+    if (failing.RunOne() == StepOutcome::kNone) {
+      clock->Advance(1min);
+    } else {
+      ++steps;
+    }
+  }
+  int counted = 0;
+  jobs.ForEach(Filter(), [&](Snapshot<Job>& job) { counted += job->attempts.failures; });
+  EXPECT_EQ(counted, 2 + 3);  // two failed before it was an outage
+}
+
+TEST_P(WorkerTest, AnOutageOfAnHourParksFewAndEndsAtTheFirstSuccess) {
+  for (int i = 0; i < 20; ++i) jobs.Insert(Job{std::to_string(i)});
+  bool is_away = true;
+  auto worker = MakeWorker([&](Job&, Transaction&) {
+    return is_away ? throw std::runtime_error("away") : Next::Done();
+  });
+  const auto work = [&](int minutes) {
+    for (; minutes > 0; --minutes) {
+      while (worker.RunOne() != StepOutcome::kNone) {
+      }
+      clock->Advance(1min);
+    }
+  };
+  work(60);
+  const WorkStatus status = worker.Status();
+  EXPECT_LE(status.parked, 3);
+  is_away = false;
+  work(6);
+  EXPECT_EQ(worker.Status().done, 20 - status.parked);
+}
+
+TEST_P(WorkerTest, EachBrokenDocumentIsParkedInTheEnd) {
+  for (int i = 0; i < 10; ++i) jobs.Insert(Job{std::to_string(i)});
+  const WorkOptions options{.max_attempts = 5, .retry_max = 1s};
+  auto failing = Failing(options);
+  const auto work = [&](const std::vector<Worker<Job>*>& workers, int rounds) {
+    for (; rounds > 0; --rounds) {
+      for (Worker<Job>* const worker : workers) {
+        for (int i = 0; i < 5; ++i) worker->RunOne();
+      }
+      clock->Advance(1s);
+    }
+  };
+  {
+    auto leaving = Failing(options);
+    work({&failing, &leaving}, 15);
+  }
+  jobs.Erase(jobs.Find(Filter().Equal("attempts.parked", false)).at(0).key());
+  work({&failing}, 200);
+  EXPECT_EQ(failing.Parked().size(), 9U);
+}
+
+TEST_P(WorkerTest, AHealthyDocumentWaitsForOneStepOfEachBrokenOne) {
+  for (int i = 0; i < 10; ++i) jobs.Insert(Job{std::to_string(i)});
+  auto worker = MakeWorker([&](Job& job, Transaction&) {
+    return job.id == "healthy" ? Next::Done() : throw std::runtime_error("broken");
+  });
+  for (int i = 0; i < 10; ++i) {
+    while (worker.RunOne() != StepOutcome::kNone) {
+    }
+    clock->Advance(5min);
+  }
+  jobs.Insert(Job{"healthy", "", 0, {.due = manager.StoreTime()}});
+  int steps = 1;
+  while (worker.RunOne() != StepOutcome::kStored) ++steps;
+  EXPECT_LE(steps, 11);
+}
+
+TEST_P(WorkerTest, AFailureWithoutRoomForItsTextIsStoredAllTheSame) {
+  jobs.Insert(Job{"a"});
+  auto failing = Failing();
+  store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite});  // as for its size
+  EXPECT_EQ(failing.RunOne(), StepOutcome::kFailed);
+  EXPECT_EQ(Find("a").attempts.failures, 1);
+  EXPECT_EQ(Find("a").attempts.error, "");
+  EXPECT_EQ(failing.RunOne(), StepOutcome::kNone);
 }
 
 TEST_P(WorkerTest, ALockThatAWorkerLeftBehindCountsAnInterruption) {
@@ -525,7 +634,19 @@ TEST_P(WorkerTest, AStepMayStopTheWorkerOrCloseTheManager) {
       },
       ByHand());
   EXPECT_EQ(CodeOf([&] { closing.RunOne(); }), Errc::kClosed);
-  EXPECT_EQ(Find("a").attempts.count, 0);
+  EXPECT_EQ(Find("a").attempts.failures, 0);
+}
+
+TEST_P(WorkerTest, AStepMayDestroyTheWorkerThatRunsOne) {
+  jobs.Insert(Job{"a"});
+  std::optional<Worker<Job>> worker;
+  const auto step = [&](Job&, Transaction&) {
+    worker.reset();
+    return Next::Done();
+  };
+  worker.emplace(jobs, &Job::attempts, Filter(), step, ByHand());
+  EXPECT_EQ(worker->RunOne(), StepOutcome::kStored);
+  EXPECT_FALSE(IsLocked("a", "jobs"));
 }
 
 DOCLOCK_FOR_ALL_STORES(WorkerTest);
@@ -579,7 +700,7 @@ TEST_P(WorkerThreadsTest, StopTellsWhichStepsHaveNotEnded) {
   may_end.notify_all();
   EXPECT_THAT(worker.Stop(), IsEmpty());
   jobs.Insert(Job{"b"});
-  EXPECT_EQ(jobs.Find("b").value()->attempts.count, 0);
+  EXPECT_EQ(jobs.Find("b").value()->attempts.failures, 0);
 }
 
 TEST_P(WorkerThreadsTest, AnOutageIsOverAtTheFirstSuccess) {
@@ -604,21 +725,81 @@ TEST_P(WorkerThreadsTest, AnOutageIsOverAtTheFirstSuccess) {
   }));
 }
 
-TEST_P(WorkerThreadsTest, AStepMayDestroyTheWorker) {
-  jobs.Insert(Job{"a"});
-  std::atomic<bool> gone = false;
+TEST_P(WorkerThreadsTest, AStepMayDestroyTheWorkerInAnOutage) {
+  for (int i = 0; i < 4; ++i) jobs.Insert(Job{std::to_string(i)});
+  std::atomic<bool> gone = false, ready = false;
+  std::atomic<int> steps = 0;
   std::optional<Worker<Job>> worker;
-  std::atomic<bool> ready = false;
-  worker.emplace(jobs, &Job::attempts, Filter(), [&](Job&) {
+  const auto step = [&](Job&) {
     ready.wait(false);
-    worker.reset();
-    gone = true;
+    const int number = ++steps;
+    if (number < 10) throw std::runtime_error("away");
+    if (number == 10) {
+      worker.reset();
+      gone = true;
+    }
     return Next::Done();
-  });
+  };
+  worker.emplace(jobs, &Job::attempts, Filter(), step,
+                 WorkOptions{.threads = 2, .retry_min = 1ms, .retry_max = 10ms});
   ready = true;
   ready.notify_all();
   EXPECT_TRUE(Eventually([&] { return gone.load(); }));
-  EXPECT_TRUE(Eventually([&] { return !jobs.Find("a").value().locked(); }));
+  EXPECT_TRUE(Eventually([&] { return jobs.Find(Filter().Locked()).empty(); }));
+}
+
+TEST_P(WorkerThreadsTest, StepsThatStopTheWorkerDoNotWaitForEachOther) {
+  jobs.Insert(Job{"a"});
+  jobs.Insert(Job{"b"});
+  std::latch both(2);
+  std::atomic<Worker<Job>*> self = nullptr;
+  std::atomic<int> ended = 0;
+  const auto step = [&](Job&) {
+    self.wait(nullptr);
+    both.arrive_and_wait();
+    self.load()->Stop();
+    ++ended;
+    return Next::Done();
+  };
+  Worker<Job> worker(jobs, &Job::attempts, Filter(), step, {.threads = 2});
+  self = &worker;
+  self.notify_all();
+  EXPECT_TRUE(Eventually([&] { return ended == 2; }));
+}
+
+TEST_P(WorkerThreadsTest, AnotherManagerThatIsClosedEndsNoThread) {
+  struct Watch final : Observer {
+    void OnLost(const LockEvent&) override {
+      lost = true;
+      lost.notify_all();
+    }
+    std::atomic<bool> lost = false;
+  };
+  const auto watch = std::make_shared<Watch>();
+  LockManager watched(store, {.observer = watch});
+  const LockingRepository<Job> brief(watched, "brief", {.ttl = 1s});
+  LockManager closed(store);
+  closed.Close();
+  brief.Insert(Job{"a"});
+  std::atomic<int> errors = 0;
+  std::atomic<bool> is_done = false;
+  WorkOptions options;
+  options.on_error = [&](const std::exception_ptr&) { ++errors; };
+  Worker<Job> worker(
+      brief, &Job::attempts, Filter(),
+      [&](Job&) {
+        if (!watch->lost) {
+          StealLock(*store, "brief", "a");
+          watch->lost.wait(false);
+          (void)LockingRepository<Job>(closed, "jobs").Find("a");  // throws kClosed
+        }
+        is_done = true;
+        return Next::Done();
+      },
+      options);
+  ASSERT_TRUE(Eventually([&] { return errors == 1; }));
+  brief.Insert(Job{"b"});
+  EXPECT_TRUE(Eventually([&] { return is_done.load(); }));
 }
 
 TEST_P(WorkerThreadsTest, ItsThreadsEndIfTheManagerIsClosed) {

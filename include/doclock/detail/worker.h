@@ -76,6 +76,11 @@ class DOCLOCK_EXPORT Work : public std::enable_shared_from_this<Work> {
   void EnsureIndexes() const;
 
  private:
+  struct StepUnderWay {
+    std::thread::id thread;
+    Key key;
+    bool stops = false;  ///< Is its thread inside Stop?
+  };
   class Running;
 
   [[nodiscard]] Grant Search(Duration wait, std::stop_token stop) const;
@@ -83,33 +88,29 @@ class DOCLOCK_EXPORT Work : public std::enable_shared_from_this<Work> {
   void Step(const LeasePtr& lease);
   StepOutcome Fail(const LeasePtr& lease, const std::exception_ptr& error, bool for_good);
   bool CountInterruption(const LeasePtr& lease);
-  void Write(const LeasePtr& lease, WriteKind kind, const Attempts& attempts) const;
+  void Write(const LeasePtr& lease, WriteKind kind, Attempts& attempts) const;
   [[nodiscard]] Attempts AttemptsIn(const Body& body) const;
-  [[nodiscard]] bool HasAttempts(const Body& body) const;
+  [[nodiscard]] bool IsParked(const Body& body) const;
   [[nodiscard]] Date In(Duration pause) const;
-  [[nodiscard]] bool Counts(const Key& key);
+  [[nodiscard]] std::optional<Duration> Outage(const Key& key);
   void NoteSuccess();
-  [[nodiscard]] bool IsOutage();
-  bool AwaitProbe();
   void Loop() noexcept;
-  void LoopOnce();
 
   const WorkSpec spec_;
-  const Filter due_, parked_, without_attempts_;
+  const Filter due_;
 
   std::stop_source stop_;
   std::vector<std::jthread> threads_;
   /// Held by the one thread that waits for a document to fall due: so a write wakes one search.
   std::mutex waiting_;
-  std::mutex probing_;  ///< In an outage: held by the one thread that works.
 
-  std::mutex mutex_;                     ///< Guards all below.
-  std::condition_variable_any changed_;  ///< A step ended, or an outage did.
-  std::list<std::pair<std::thread::id, Key>> running_;
+  std::mutex mutex_;                 ///< Guards all below.
+  std::condition_variable changed_;  ///< A step ended, or began to wait in Stop.
+  std::list<StepUnderWay> running_;
   /// The documents whose steps failed since one succeeded, up to those that make an outage.
   std::set<Key> failed_;
-  std::optional<Key> probe_;  ///< In an outage: the document whose failures count.
-  int probes_ = 0;            ///< How many steps failed in it.
+  TimePoint outage_began_{};
+  int failures_in_outage_ = 0;  ///< Modulo the number of those of which one counts.
 };
 
 }  // namespace doclock::detail

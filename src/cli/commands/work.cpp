@@ -44,8 +44,8 @@ void Print(const WorkStatus& status, const std::vector<ParkedWork>& parked) {
   std::cout << "due " << status.due << ", waiting " << status.waiting << ", locked "
             << status.locked << ", parked " << status.parked << ", done " << status.done << '\n';
   for (const ParkedWork& one : parked) {
-    std::cout << "parked " << Printable(TextOf(one.key).text) << ", failures " << one.attempts.count
-              << ", interruptions " << one.attempts.interruptions << ": "
+    std::cout << "parked " << Printable(TextOf(one.key).text) << ", failures "
+              << one.attempts.failures << ", interruptions " << one.attempts.interruptions << ": "
               << Printable(one.attempts.error) << '\n';
   }
 }
@@ -56,7 +56,7 @@ json JsonOf(const WorkStatus& status, const std::vector<ParkedWork>& parked) {
     const KeyText key = TextOf(one.key);
     documents.push_back({{"key", key.text},
                          {"keyType", key.type},
-                         {"count", one.attempts.count},
+                         {"failures", one.attempts.failures},
                          {"interruptions", one.attempts.interruptions},
                          {"error", one.attempts.error}});
   }
@@ -68,7 +68,8 @@ std::int64_t RetryAll(const detail::Work& work) {
   std::int64_t retried = 0;
   for (const ParkedWork& one : work.Parked()) {
     try {
-      if (work.Retry(one.key)) ++retried;
+      // A document without attempts may be no work at all: its key has to be given.
+      if (one.attempts.parked && work.Retry(one.key)) ++retried;
     } catch (const NotFoundException&) {
       // It was dropped meanwhile.
     }
@@ -111,8 +112,9 @@ Action AddWork(CLI::App& sub) {
                  "Member with the attempts, with dots for a deeper one")
       ->capture_default_str()
       ->type_name("MEMBER");
-  CLI::Option* const retry = sub.add_flag(
-      "--retry", arguments->retry, "Make the parked document due now; without KEY all parked ones");
+  CLI::Option* const retry =
+      sub.add_flag("--retry", arguments->retry,
+                   "Make the parked document due now; without KEY all parked by workers");
   sub.add_flag("--drop", arguments->drop, "Delete the parked document")
       ->needs(key)
       ->excludes(retry);

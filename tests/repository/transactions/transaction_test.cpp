@@ -232,6 +232,21 @@ TEST_P(TransactionTest, AHandleOfARefusedCommitStoresNothingAlone) {
   EXPECT_EQ(Balance(3), 100);
 }
 
+TEST_P(TransactionTest, AHandleOfARefusedCommitAsyncStoresNothingAlone) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  auto saving = to.SaveAsync();
+  from->Deposit(-30);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to);
+  EXPECT_THROW(Get(transaction.CommitAsync()), std::logic_error);  // a verb of `to` is under way
+  Get(std::move(saving));
+  for (auto* const one : {&from, &to}) {
+    EXPECT_THAT(ThrownBy<std::logic_error>([&] { one->Release(); }).what(), HasSubstr("Revert()"));
+  }
+  transaction.Commit();
+  EXPECT_EQ(Balance(1), 70);
+}
+
 TEST_P(TransactionTest, TakesASnapshotOver) {
   Transaction transaction(manager);
   {
@@ -292,7 +307,8 @@ TEST_P(TransactionTest, IsCommittedAsynchronously) {
 
 TEST_P(TransactionTest, IsNotUsedBehindCommitAsync) {
   Transaction transaction(manager);
-  transaction.Insert(accounts, Account(8, 1));
+  auto named = accounts.Lock(1);
+  transaction.Insert(accounts, Account(8, 1)).Save(named);
   auto later = transaction.CommitAsync(boost::asio::deferred);
   transaction.Insert(accounts, Account(9, 1));
   const auto error = ThrownBy<std::logic_error>([&] {
@@ -302,6 +318,7 @@ TEST_P(TransactionTest, IsNotUsedBehindCommitAsync) {
     if (thrown) std::rethrow_exception(thrown);
   });
   EXPECT_THAT(error.what(), HasSubstr("used after CommitAsync"));
+  EXPECT_THAT(ThrownBy<std::logic_error>([&] { named.Release(); }).what(), HasSubstr("Revert()"));
   EXPECT_FALSE(accounts.Find(8));
   auto done = transaction.CommitAsync();
   EXPECT_THROW(transaction.Insert(accounts, Account(10, 1)), std::logic_error);
