@@ -64,7 +64,7 @@ TEST_F(TopTest, ShowsHowManyWaitAndSortsByThem) {
   // The terminal library skips blanks by moving the cursor.
   EXPECT_THAT(screen.substr(first, second - first),
               ContainsRegex("[ CGH]1( |\x1b\\[[0-9]*C)+exclusive"));
-  EXPECT_THAT(screen.substr(second), ContainsRegex("[ CG]-( |\x1b\\[[0-9]*C)+exclusive"));
+  EXPECT_THAT(screen.substr(second), ContainsRegex("[ CGH]-( |\x1b\\[[0-9]*C)+exclusive"));
   top.Type("q");
   EXPECT_EQ(top.End(), 0);
 }
